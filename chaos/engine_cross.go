@@ -3,6 +3,7 @@ package chaos
 import (
 	"cmp"
 	"context"
+	"math"
 	"time"
 )
 
@@ -42,14 +43,19 @@ func callThrough[In, Out any](ctx context.Context, d *decision, c *callee[In, Ou
 	return out, err
 }
 
-func (d *decision) open(r *record) {
+func (d *decision) open(ctx context.Context, r *record) {
 	d.begin()
-	r.site, r.layer, r.start, r.attempt = d.set.site, d.layer, d.at.elapsed, d.at.attempt
+	r.site, r.layer, r.start, r.attempt = d.set.site, d.layer, d.at.elapsed, int32(d.at.attempt)
 	r.key, r.occurrence, r.ordinal, r.main, r.more = d.key, d.occurrence, d.ordinal, d.idle, d.more
+	r.begins(ctx)
 	if f := d.frame; f != nil {
-		r.caller, r.turn, r.attempt, r.stated = f.target, f.turn, cmp.Or(f.attempt, r.attempt), f.attempt != 0
+		r.caller, r.turn, r.stated = f.target, clamp(f.turn), f.attempt != 0
+		r.attempt = cmp.Or(clamp(f.attempt), r.attempt)
 	}
 }
+
+// clamp keeps records small: a record of a recorded call fills a size of the allocator.
+func clamp(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }
 
 // timed is when a call began; it is read at most once.
 type timed struct {
@@ -91,7 +97,7 @@ func callRecorded[In, Out any](ctx context.Context, d *decision, c *callee[In, O
 	x := &recording{}
 	inner, r := &x.inner, &x.rec
 	inner.within(ctx, d.frame, s)
-	d.open(r)
+	d.open(ctx, r)
 	r.begun = s.in.begun.Add(2)
 	r.effect = effectOf(c.effect, false) // as long as it is open
 	beginRecord(x, d, x, in)

@@ -165,7 +165,7 @@ func (x *injection) begin(ctx context.Context, d *decision, m matchedRules, does
 	}
 	x.more = &x.details
 	s := x.set.site
-	x.open(&x.rec)
+	x.open(ctx, &x.rec)
 	x.rec.begun = s.in.begun.Add(2)
 	x.inner.within(ctx, x.frame, s)
 	x.inner.injection = x
@@ -322,8 +322,13 @@ func (a *callRule) pass(ctx context.Context, args any) (any, error) {
 		}
 		a.earlier = append(a.earlier, earlier)
 	}
-	a.result, a.err = a.passOn(ctx, args)
+	result, err := a.passOn(ctx, args)
 	x.enterRule(a.index)
+	if a.nexts > 1 && unsent(err) { // it answers as before: the caller would see an error of nobody
+		x.note(fmt.Sprintf("rule %q: the call was not executed again: %v", a.Name, err))
+		return a.result, a.err
+	}
+	a.result, a.err = result, err
 	if a.err != nil {
 		a.inner = append(a.inner, a.err)
 	}

@@ -309,7 +309,7 @@ func (d *decision) keepFailure(ctx context.Context, m *matchedRules, i int, err 
 	b := m.rule(i)
 	b.settle(true)
 	var r record
-	d.open(&r)
+	d.open(ctx, &r)
 	r.begun = d.set.site.in.begun.Add(2) - 1 // odd: sorted behind all calls that began, and no number
 	r.ended = r.begun
 	r.end, r.main, r.delivered = r.start, b.liveRule, true

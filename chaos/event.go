@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -29,11 +30,15 @@ type Event struct {
 	Key        uint64 `json:"key,string"`
 	Occurrence uint64 `json:"occurrence,string"`
 	Ordinal    uint64 `json:"ordinal,string"`
-	Turn       int    `json:"turn,omitempty"`
+	Turn       int    `json:"turn,omitempty"` // at most 1<<31 - 1, as Attempt
 	// Start and End are times since the injector was armed. End is never before Start,
 	// also if [Injector.Arm] starts the clock anew during the call.
 	Start time.Duration `json:"startNs"`
 	End   time.Duration `json:"endNs"`
+	// Deadline is when the context of the call was to end by itself, a time as Start is; it
+	// may have passed. 0: it had no deadline. ContextEnded: it had ended when the call began.
+	Deadline     time.Duration `json:"deadlineNs,omitempty"`
+	ContextEnded bool          `json:"contextEnded,omitempty"`
 	// Attempt is 1 plus the number of directly preceding failed calls of the same
 	// lane, caller, target and key that had ended when the call began, or that of
 	// [WithAttempt].
@@ -86,7 +91,8 @@ type Event struct {
 }
 
 // An Exchange is the bodies of a request to a model and of its answer, as text for
-// people, redacted and bounded by package chaoshttp. Nothing judges it.
+// people, redacted and bounded by package chaoshttp. Of the invariants those alone look at it
+// that ask whether an answer came to its end.
 type Exchange struct {
 	Request           string `json:"request,omitempty"`           // as the caller sent it
 	RequestTruncated  bool   `json:"requestTruncated,omitempty"`  // Request lacks its end
@@ -124,12 +130,14 @@ type record struct {
 	begun      uint64
 	ended      uint64 // the number of the last call that had begun by its end
 	start, end time.Duration
-	turn       int
-	attempt    int
+	deadline   time.Duration // of the context; 0: it has none
+	turn       int32
+	attempt    int32
 	stated     bool // the caller said which attempt it is
 	outcome    outcome
 	effect     effect
 	delivered  bool
+	late       bool // the context had ended when the call began
 }
 
 // outcome and effect are the events' strings in a byte.
@@ -191,6 +199,18 @@ func (m *details) addNote(text string) {
 	}
 }
 
+// begins notes what the context of the call says of its end.
+func (r *record) begins(ctx context.Context) {
+	if ctx == nil {
+		return
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		in := r.site.in
+		r.deadline = cmp.Or(deadline.Sub(in.born)-time.Duration(in.armed.Load()), 1) // 0 means none
+	}
+	r.late = ctx.Err() != nil
+}
+
 // ends notes that the call ends. Its time is 0 if Arm set the clock back meanwhile.
 func (r *record) ends(err error) { r.endsAt(r.site.in.Elapsed(), err) }
 
@@ -203,8 +223,9 @@ func (r *record) event() Event {
 	e := Event{
 		Cell: r.site.in.cell, Lane: r.site.lane, Target: r.site.target, Alias: r.site.alias,
 		Layer: r.layer, Caller: r.caller,
-		Key: r.key, Occurrence: r.occurrence, Ordinal: r.ordinal, Turn: r.turn,
-		Start: r.start, End: r.end, Attempt: r.attempt, AttemptStated: r.stated,
+		Key: r.key, Occurrence: r.occurrence, Ordinal: r.ordinal, Turn: int(r.turn),
+		Start: r.start, End: r.end, Deadline: r.deadline, ContextEnded: r.late,
+		Attempt: int(r.attempt), AttemptStated: r.stated,
 		Outcome: outcomes[r.outcome], Delivered: r.delivered, Effect: effects[r.effect],
 	}
 	if r.begun%2 == 0 { // else it is only an injected error

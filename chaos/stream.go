@@ -23,8 +23,8 @@ func WrapStream[In, T any](
 	return WrapStreamWith(target, fn, nil)
 }
 
-// WrapStreamWith is [WrapStream] with options; nil is the zero [WrapOptions]. Only
-// Key, Injector and Alias are used.
+// WrapStreamWith is [WrapStream] with options; nil is the zero [WrapOptions]. Layer is not
+// used. A stream with a Crossing is iterated once.
 func WrapStreamWith[In, T any](
 	target string, fn func(context.Context, In) iter.Seq2[T, error], o *WrapOptions[In],
 ) func(context.Context, In) iter.Seq2[T, error] {
@@ -32,6 +32,9 @@ func WrapStreamWith[In, T any](
 	opts := *cmp.Or(o, &WrapOptions[In]{})
 	p.alias = opts.Alias
 	return func(ctx context.Context, v In) iter.Seq2[T, error] {
+		if x := opts.Crossing; x != nil {
+			return func(yield func(T, error) bool) { goOnStream(ctx, x, fn, v, yield) }
+		}
 		f, in := frameOf(ctx), opts.Injector
 		if in == nil {
 			if f == nil || f.in == nil {
@@ -73,14 +76,34 @@ func WrapStreamWith[In, T any](
 				set.site.passed(f, key, last)
 				return
 			}
-			c := &stream[In, T]{fn: fn, yield: yield}
-			_, err = decide(ctx, &d, m, &callee[In, streamed]{
-				point: p, fn: c.call, attach: c.attach, finish: c.finish, unseen: c.drain,
-			}, v)
-			if !c.stopped && err != nil && !same(err, c.last) {
-				yield(none, err)
-			}
+			decideStream(ctx, &d, m, p, fn, v, yield)
 		}
+	}
+}
+
+func decideStream[In, T any](ctx context.Context, d *decision, m matchedRules, p point,
+	fn func(context.Context, In) iter.Seq2[T, error], v In, yield func(T, error) bool) {
+	c := &stream[In, T]{fn: fn, yield: yield}
+	_, err := decide(ctx, d, m, &callee[In, streamed]{
+		point: p, fn: c.call, attach: c.attach, finish: c.finish, unseen: c.drain,
+	}, v)
+	if !c.stopped && err != nil && !same(err, c.last) {
+		var none T
+		yield(none, err)
+	}
+}
+
+// goOnStream is goOn for a stream.
+func goOnStream[In, T any](ctx context.Context, x *Crossing, fn func(context.Context, In) iter.Seq2[T, error], v In,
+	yield func(T, error) bool) {
+	switch x.state {
+	case goesOn:
+		decideStream(ctx, &x.decision, x.matched, x.point, fn, v, yield)
+	case refused:
+		var none T
+		yield(none, x.err)
+	default:
+		fn(ctx, v)(yield)
 	}
 }
 
@@ -192,7 +215,10 @@ func (c *stream[In, T]) changed(items iter.Seq2[T, error]) iter.Seq2[T, error] {
 // no more items than the consumer took. It ends as the first execution did.
 func (c *stream[In, T]) again(ctx context.Context, v In) (streamed, error) {
 	n := 0
-	for range c.fn(ctx, v) {
+	for _, err := range c.fn(ctx, v) {
+		if unsent(err) {
+			return streamed{}, err
+		}
 		n++
 		if ctx.Err() != nil || c.stopped && n == c.items {
 			break

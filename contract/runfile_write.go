@@ -295,7 +295,8 @@ func (e *unitEncoder) strip(c *CellReport, layer chaos.Layer) {
 	if o := c.Evidence; o != nil {
 		o.Elapsed = 0
 		for i := range o.Events {
-			o.Events[i].Start, o.Events[i].End, o.Events[i].Spent = 0, 0, 0
+			e := &o.Events[i]
+			e.Start, e.End, e.Spent, e.Deadline = 0, 0, 0, 0
 		}
 	}
 }

@@ -71,7 +71,7 @@ func exchanges(t *testing.T, f chaos.Fault, h http.HandlerFunc, workers int, dis
 			seen = append(seen, <-done)
 		}
 		for _, e := range in.Events() {
-			e.Start, e.End, e.Spent, e.Ordinal, e.Attempt = 0, 0, 0, 0, 0
+			e.Start, e.End, e.Deadline, e.Spent, e.Ordinal, e.Attempt = 0, 0, 0, 0, 0, 0
 			line, err := json.Marshal(e)
 			require.NoError(t, err)
 			seen = append(seen, string(line))

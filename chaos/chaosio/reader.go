@@ -19,7 +19,8 @@
 // # Costs
 //
 // Without an injector in the context the wrapped reader is used as it is. With
-// one, each chunk is copied once, and reads switch to a coroutine and back
+// one, reads are those of the reader if at the first Read no rule acts on the call and it is
+// not recorded. Else each chunk is copied once, and reads switch to a coroutine and back
 // (package iter). The coroutine ends with the stream, or by Close. So close a
 // reader that was begun, or read it to its end.
 //
@@ -62,14 +63,12 @@ func NewReader(ctx context.Context, target string, r io.Reader, o *Options) io.R
 	if opts.Chunk <= 0 {
 		opts.Chunk = defaultChunk
 	}
-	if chaos.FromContext(ctx) == nil {
+	in := chaos.FromContext(ctx)
+	if in == nil {
 		return plain{r}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	chunks := chaos.WrapStream(target, func(context.Context, struct{}) iter.Seq2[[]byte, error] {
-		return opts.chunks(r)
-	})
-	return &reader{closer: plain{r}, cancel: cancel, chunks: chunks(ctx, struct{}{})}
+	return &reader{plain: plain{r}, ctx: ctx, cancel: cancel, in: in, target: target, opts: opts}
 }
 
 // chunks reads r chunk by chunk. Each is a slice of its own, because faults may
@@ -94,17 +93,69 @@ func (o Options) chunks(r io.Reader) iter.Seq2[[]byte, error] {
 
 // reader serves Reads from chunks.
 type reader struct {
-	closer io.Closer
+	plain  plain
+	ctx    context.Context
 	cancel context.CancelFunc // ends waits
+	in     *chaos.Injector
+	target string
+	opts   Options
 
 	closed atomic.Bool // not guarded by mu, which a waiting Read holds during Close
 
-	mu     sync.Mutex // held during a Read: next and stop must not run at once
-	chunks iter.Seq2[[]byte, error]
-	next   func() ([]byte, error, bool) // nil before the first Read, and then stop is too
-	stop   func()
-	rest   []byte
-	err    error // by which the stream ended; nil: it has not
+	mu       sync.Mutex // held during a Read: next and stop must not run at once
+	begun    bool
+	crossing chaos.Crossing               // of the call, from the first Read on
+	next     func() ([]byte, error, bool) // nil, and stop is too: no fault acts, and reads are those of plain
+	stop     func()
+	rest     []byte
+	err      error // by which the stream ended; nil: it has not
+}
+
+// begin begins the call. If no fault acts on it, nothing is copied.
+func (b *reader) begin() {
+	b.begun = true
+	b.crossing = b.in.Arrive(b.ctx, b.target, "", chaos.LayerStream, false)
+	if b.crossing.Match(0, struct{}{}); b.crossing.PassesThrough() {
+		return
+	}
+	again := false
+	chunks := chaos.WrapStreamWith(b.target, func(context.Context, struct{}) iter.Seq2[[]byte, error] {
+		if again {
+			return func(yield func([]byte, error) bool) { yield(nil, readOnce{}) }
+		}
+		again = true
+		return b.opts.chunks(b.plain)
+	}, &chaos.WrapOptions[struct{}]{Crossing: &b.crossing})
+	b.next, b.stop = iter.Pull2(chunks(b.ctx, struct{}{}))
+}
+
+// readOnce is what a fault gets that executes the call again: nothing is read again.
+type readOnce struct{}
+
+func (readOnce) Error() string { return "chaosio: a reader is read once" }
+func (readOnce) Unsent() bool  { return true }
+
+// through reads without faults.
+func (b *reader) through(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	b.err = io.ErrUnexpectedEOF // stays if the reader panics: a later Read must not return io.EOF
+	n, err := b.plain.Read(p)
+	if b.err = err; err != nil {
+		b.passed()
+	}
+	return n, err
+}
+
+// passed ends a call on which no fault acts.
+func (b *reader) passed() {
+	if b.err == io.EOF {
+		b.crossing.Passed(0, nil)
+	} else {
+		b.crossing.Passed(0, b.err)
+	}
+	b.cancel()
 }
 
 // Read returns the rest of the current chunk, or of the next one.
@@ -113,6 +164,12 @@ func (b *reader) Read(p []byte) (int, error) {
 	defer b.mu.Unlock()
 	if b.closed.Load() {
 		return 0, io.ErrClosedPipe
+	}
+	if !b.begun && len(p) > 0 {
+		b.begin()
+	}
+	if b.begun && b.next == nil {
+		return b.through(p)
 	}
 	for len(b.rest) == 0 && b.err == nil && len(p) > 0 {
 		b.pull()
@@ -125,9 +182,6 @@ func (b *reader) Read(p []byte) (int, error) {
 }
 
 func (b *reader) pull() {
-	if b.next == nil {
-		b.next, b.stop = iter.Pull2(b.chunks)
-	}
 	b.err = io.ErrUnexpectedEOF // stays if r panics: a later Read must not return io.EOF
 	chunk, err, more := b.next()
 	b.err = nil
@@ -150,11 +204,14 @@ func (b *reader) Close() error {
 		return nil
 	}
 	b.cancel()
-	err := b.closer.Close() // first: a Read may be waiting for the source
+	err := b.plain.Close() // first: a Read may be waiting for the source
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.stop != nil {
+	switch {
+	case b.stop != nil:
 		b.stop()
+	case b.begun && b.err == nil:
+		b.passed()
 	}
 	return err
 }

@@ -157,7 +157,11 @@ func (c *conn) point(ctx context.Context, op operation, query string) (p point) 
 // arrive begins a call at a point with an injector.
 func (c *conn) arrive(ctx context.Context, p point, call Statement) (x arrival) {
 	x.target = p.target
-	x.Crossing = p.injector.Arrive(ctx, p.target, p.alias, chaos.LayerSQL, true)
+	layer := chaos.LayerSQL
+	if call.op == reading {
+		layer = chaos.LayerStream
+	}
+	x.Crossing = p.injector.Arrive(ctx, p.target, p.alias, layer, true)
 	if x.Waiting() {
 		x.Declare(c.does(call.op))
 		c.now = call
@@ -173,7 +177,7 @@ func (c *conn) does(op operation) chaos.Effect {
 	switch {
 	case op == committing, op == executing && !c.inTx:
 		return chaos.EffectDone
-	case op == executing, op == querying && !(c.inTx && c.tx.readOnly):
+	case op == executing, op == reading, op == querying && !(c.inTx && c.tx.readOnly):
 		return chaos.EffectUnknown
 	}
 	return chaos.EffectNone

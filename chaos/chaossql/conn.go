@@ -44,16 +44,23 @@ type directConn struct{ *conn }
 
 // ExecContext executes a statement.
 func (c *directConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	return c.exec(ctx, Statement{query, args, executing, c.conn, nil})
+	p := c.point(ctx, executing, query)
+	if p.injector == nil && c.aborted == nil { // without a Statement, whose copies cost more than the rest
+		return c.direct.ExecContext(ctx, query, args)
+	}
+	return c.exec(ctx, p, Statement{query, args, executing, c.conn, nil})
 }
 
 // QueryContext executes a statement that gives rows.
 func (c *directConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	return c.query(ctx, Statement{query, args, querying, c.conn, nil})
+	p, ofRows := c.point(ctx, querying, query), c.point(ctx, reading, query)
+	if p.injector == nil && ofRows.injector == nil && c.aborted == nil {
+		return c.direct.QueryContext(ctx, query, args)
+	}
+	return c.query(ctx, p, ofRows, Statement{query, args, querying, c.conn, nil})
 }
 
-func (c *conn) exec(ctx context.Context, call Statement) (driver.Result, error) {
-	p := c.point(ctx, executing, call.Query)
+func (c *conn) exec(ctx context.Context, p point, call Statement) (driver.Result, error) {
 	if p.injector == nil {
 		return c.execNow(ctx, call, true)
 	}
@@ -98,10 +105,10 @@ func (c *conn) execNow(ctx context.Context, call Statement, inert bool) (driver.
 	return s.execNow(ctx, args)
 }
 
-func (c *conn) query(ctx context.Context, call Statement) (driver.Rows, error) {
+func (c *conn) query(ctx context.Context, p, ofRows point, call Statement) (driver.Rows, error) {
 	var r driver.Rows
 	var err error
-	if p := c.point(ctx, querying, call.Query); p.injector == nil {
+	if p.injector == nil {
 		r, err = c.queryNow(ctx, call, true)
 	} else if x := c.arrive(ctx, p, call); x.PassesThrough() {
 		r, err = c.queryNow(ctx, call, false)
@@ -112,7 +119,7 @@ func (c *conn) query(ctx context.Context, call Statement) (driver.Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.read(ctx, r, call), nil
+	return c.read(ctx, ofRows, r, call), nil
 }
 
 func (c *conn) injectQuery(ctx context.Context, x arrival, call Statement) (driver.Rows, error) {
@@ -196,7 +203,17 @@ func (c *conn) Ping(ctx context.Context) error {
 		return c.pingNow(ctx)
 	}
 	call := Statement{op: pinging, conn: c}
-	_, err := cross(ctx, c.arrive(ctx, p, call), call, func(ctx context.Context, _ Statement) (struct{}, error) {
+	x := c.arrive(ctx, p, call)
+	if x.PassesThrough() {
+		err := c.pingNow(ctx)
+		x.ended(err)
+		return err
+	}
+	return c.injectPing(ctx, x, call)
+}
+
+func (c *conn) injectPing(ctx context.Context, x arrival, call Statement) error {
+	_, err := cross(ctx, x, call, func(ctx context.Context, _ Statement) (struct{}, error) {
 		return struct{}{}, c.pingNow(ctx)
 	}, nil)
 	return err

@@ -107,16 +107,24 @@ func (c *connector) Connect(ctx context.Context) (opened driver.Conn, err error)
 
 func (own *conn) connect(ctx context.Context) (driver.Conn, error) {
 	c := own.connector
-	p := own.point(ctx, connecting, "")
-	if p.injector == nil {
+	call := Statement{op: connecting, conn: own}
+	var x arrival
+	if p := own.point(ctx, connecting, ""); p.injector != nil {
+		x = own.arrive(ctx, p, call)
+	}
+	if x.PassesThrough() { // the zero one does
 		base, err := c.base.Connect(ctx)
-		if err != nil {
+		if x.ended(err); err != nil {
 			return nil, err
 		}
 		return own.of(base), nil
 	}
-	call := Statement{op: connecting, conn: own}
-	made, err := cross(ctx, own.arrive(ctx, p, call), call, func(ctx context.Context, _ Statement) (*opened, error) {
+	return own.injectConnect(ctx, x, call)
+}
+
+func (own *conn) injectConnect(ctx context.Context, x arrival, call Statement) (driver.Conn, error) {
+	c := own.connector
+	made, err := cross(ctx, x, call, func(ctx context.Context, _ Statement) (*opened, error) {
 		base, err := c.base.Connect(ctx)
 		return &opened{base: base, by: own}, err
 	}, func(o *opened) { o.base.Close() })

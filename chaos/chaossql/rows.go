@@ -26,13 +26,18 @@ type rows struct {
 	also     io.Closer      // the statement that was prepared for the query; nil: there is none
 	held     *heldRows      // they come before those of base; nil: there are none
 	released bool           // base was closed, since its connection is needed
+	begun    bool           // the rows of this result set were asked for, at their point
 	changed  bool           // held are not those of base
 	ended    error          // by which base ended; nil: it has not
 	last     []driver.Value // the row that was read last
 
-	stream iter.Seq2[[]driver.Value, error] // with the faults of this point; nil: no rule acts there
-	next   func() ([]driver.Value, error, bool)
-	stop   func() // nil before the first row
+	point point           // nothing can happen to them without an injector
+	ctx   context.Context // of the query
+	call  Statement
+	began bool    // reading did, of this result set
+	x     arrival // the call that reading it is
+	next  func() ([]driver.Value, error, bool)
+	stop  func() // nil: no fault acts on it
 }
 
 // heldRows are rows in memory.
@@ -53,17 +58,46 @@ func (c *conn) rowsOf(base driver.Rows) *rows {
 }
 
 // read makes an injection point of rows, if anything can happen to them.
-func (c *conn) read(ctx context.Context, base driver.Rows, call Statement) driver.Rows {
-	p := c.point(ctx, reading, call.Query)
+func (c *conn) read(ctx context.Context, p point, base driver.Rows, call Statement) driver.Rows {
 	if p.injector == nil {
 		return base
 	}
 	r := c.rowsOf(base)
 	call.op = reading
-	r.stream = chaos.WrapStreamWith(p.target, func(context.Context, *Statement) iter.Seq2[[]driver.Value, error] {
-		return r.all
-	}, &chaos.WrapOptions[*Statement]{Key: (*Statement).key, Injector: p.injector, Alias: p.alias})(ctx, &call)
+	r.point, r.ctx, r.call = p, ctx, call
 	return r
+}
+
+// begin begins to read a result set.
+func (r *rows) begin() {
+	r.began = true
+	if r.x = r.of.arrive(r.ctx, r.point, r.call); r.x.PassesThrough() {
+		return
+	}
+	all := chaos.WrapStreamWith(r.point.target, func(context.Context, *Statement) iter.Seq2[[]driver.Value, error] {
+		return r.once
+	}, &chaos.WrapOptions[*Statement]{Crossing: &r.x.Crossing})
+	r.next, r.stop = iter.Pull2(all(r.ctx, &r.call))
+}
+
+// end ends the reading of a result set.
+func (r *rows) end() {
+	switch {
+	case r.stop != nil:
+		r.stop()
+	case r.began && r.ended == nil:
+		r.x.ended(nil)
+	}
+}
+
+// once is all for the callee of a point: a fault that reads a result set again has nothing executed again.
+func (r *rows) once(yield func([]driver.Value, error) bool) {
+	if r.begun {
+		yield(nil, unsent("sql: the rows of a query are read once"))
+		return
+	}
+	r.begun = true
+	r.all(yield)
 }
 
 // all yields the rows of one result set. Each is a slice of its own, because faults may keep it.
@@ -199,11 +233,17 @@ func (r *rows) UnmarshalJSON([]byte) error {
 
 // Next reads the next row.
 func (r *rows) Next(dest []driver.Value) error {
-	if r.stream == nil {
-		return r.nextRow(dest)
+	if r.point.injector != nil && !r.began {
+		r.begin()
 	}
 	if r.stop == nil {
-		r.next, r.stop = iter.Pull2(r.stream)
+		err := r.nextRow(dest)
+		if r.began && err == io.EOF {
+			r.x.ended(nil)
+		} else if r.began && err != nil {
+			r.x.ended(err)
+		}
+		return err
 	}
 	switch row, err, more := r.next(); {
 	case !more:
@@ -241,9 +281,7 @@ func (r *rows) Columns() []string { return r.columns }
 
 // Close ends the query.
 func (r *rows) Close() error {
-	if r.stop != nil {
-		r.stop()
-	}
+	r.end()
 	if r.released {
 		return nil
 	}
@@ -272,13 +310,11 @@ func (r *rows) NextResultSet() error {
 	if !ok {
 		return io.EOF
 	}
-	if r.stop != nil {
-		r.stop()
-	}
+	r.end()
 	if err := s.NextResultSet(); err != nil {
 		return err
 	}
-	r.stop, r.held, r.ended, r.columns = nil, nil, nil, r.base.Columns()
+	r.stop, r.began, r.begun, r.held, r.ended, r.columns = nil, false, false, nil, nil, r.base.Columns()
 	return nil
 }
 

@@ -96,6 +96,28 @@ func TestAbortedCallsAreNotSent(t *testing.T) {
 	assert.Equal(t, chaos.EffectNone, in.Events()[1].Effect)
 }
 
+// A transaction ends once. Whoever asks again gets the answer that it has, and no fault was delivered.
+func TestATransactionEndsOnce(t *testing.T) {
+	for _, twice := range []chaos.Fault{fault.Duplicate(), fault.DeliverTwice()} {
+		for _, target := range []string{"sql.commit", "sql.rollback", "sql.begin"} {
+			db, d, in, ctx := open(t, nil, chaos.Rule{Target: target, Fault: twice})
+			tx, err := db.BeginTx(ctx, nil)
+			require.NoError(t, err)
+			_, err = tx.ExecContext(ctx, "A")
+			require.NoError(t, err)
+			if target == "sql.rollback" {
+				assert.NoError(t, tx.Rollback())
+			} else {
+				assert.NoError(t, tx.Commit())
+				assert.Equal(t, 1, d.writes())
+			}
+			e := in.Events()[0]
+			assert.Equal(t, []any{false, chaos.OutcomeOK, target}, []any{e.Delivered, e.Outcome, e.Target}, "%+v", e)
+			assert.Contains(t, e.Note, "the call was not executed again: sql: ")
+		}
+	}
+}
+
 // No connection and no transaction is handed out twice.
 func TestWordsAlone(t *testing.T) {
 	db, d, _, ctx := open(t, nil, chaos.Rule{Target: "sql.connect", Fault: fault.SilentNoOp()})

@@ -1,4 +1,4 @@
-// Package chaostest checks that a fault or trigger of your own meets the
+// Package chaostest checks that a fault, a trigger or a wrapper of your own meets the
 // requirements of package chaos.
 //
 // Like testing/fstest it returns an error and does not use package testing. The
@@ -28,7 +28,9 @@
 // [Fault] wraps a small callee and injects the fault into its calls. It compares
 // what the caller got with what the callee returned and with the event. [When]
 // asks the trigger about many calls: twice, in another order, and from several
-// goroutines. The constants of type [Check] list the requirements.
+// goroutines. [Wrapper] and [Streams] call through a wrapper, around a callee that counts, with
+// faults and without, and compare what the caller got and what the callee saw with the
+// event. The constants of type [Check] list the requirements.
 //
 // Stability: may change.
 package chaostest

@@ -51,6 +51,13 @@ const (
 	Arguments Check = "arguments" // a trigger does not change the arguments
 )
 
+// The requirements of wrappers.
+const (
+	Transparent Check = "transparent" // a call that no rule acts on is as one without an injector
+	Items       Check = "items"       // a fault of a stream does to the items what it says, and no more
+	Allocates   Check = "allocates"   // a call that no rule acts on allocates no more than one without an injector
+)
+
 // A Violation is a requirement that was not met.
 type Violation struct {
 	Check  Check

@@ -219,7 +219,7 @@ func (s *site) clockwork(workers int, jobs []job, late time.Duration) {
 func (s *site) seen(t *testing.T) []string {
 	var lines []string
 	for _, e := range sorted(s.in.Events()) {
-		e.Start, e.End, e.Spent, e.Ordinal, e.Attempt = 0, 0, 0, 0, 0
+		e.Start, e.End, e.Deadline, e.Spent, e.Ordinal, e.Attempt = 0, 0, 0, 0, 0, 0
 		line, err := json.Marshal(e)
 		assert.NoError(t, err)
 		lines = append(lines, string(line))

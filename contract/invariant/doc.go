@@ -18,8 +18,10 @@
 //     results of tools: [Grounded]; together with the state: [ClaimsMatchState].
 //   - Whether the agent answered, and how fast: [Completes], [Within].
 //   - The answer compared with a calm one: [BehaviorUnchanged].
-//   - The answer and the calls: [NoExfiltration].
-//   - The calls, not the answer: [CallsAtMost], [NeverCalls], [CallsBefore], [BacksOff].
+//   - The answer and the calls: [NoExfiltration], [NoCutAnswer].
+//   - What was passed on, and the calls: [EmitsOnce].
+//   - The calls, not the answer: [CallsAtMost], [NeverCalls], [CallsBefore], [BacksOff], [CallsWithin],
+//     [NothingAfterEnd].
 //   - What the calls show, as package findings finds it: [RetriesAtMost], [NoLoops],
 //     [NoDuplicateEffects], [StopsWhenFinal], [NothingLeftOpen]; together with the answer:
 //     [NoFalseSuccess].

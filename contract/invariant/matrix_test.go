@@ -257,7 +257,7 @@ func TestAnAgentThatDealsWithFailuresHolds(t *testing.T) {
 // TestAWeakAgentBreaksEachInvariantUnderADeliveredFault runs, for each
 // invariant, an agent that keeps it without faults and not with them.
 func TestAWeakAgentBreaksEachInvariantUnderADeliveredFault(t *testing.T) {
-	agents := weakAgents()
+	agents := allWeakAgents()
 	for _, r := range documented(t, "invariant", "holds when") {
 		name, _, _ := strings.Cut(r[0], "(")
 		t.Run(name, func(t *testing.T) {
@@ -278,7 +278,7 @@ func TestAWeakAgentBreaksEachInvariantUnderADeliveredFault(t *testing.T) {
 
 // TestWithoutItsCheckAWeakAgentIsNotFound shows that the test above can fail.
 func TestWithoutItsCheckAWeakAgentIsNotFound(t *testing.T) {
-	for name, w := range weakAgents() {
+	for name, w := range allWeakAgents() {
 		w.inv.Check = func(context.Context, *contract.Observation) error { return nil }
 		report := w.run(t)
 		assert.Equal(t, contract.Held, report.Cells[1].State, "%s: %s", name, report.Cells[1].Why)
@@ -289,8 +289,12 @@ func (w weak) run(t *testing.T) *contract.Report { return w.over(t, "Refund orde
 
 // over runs the matrix with these prompts.
 func (w weak) over(t *testing.T, prompts ...string) *contract.Report {
+	return w.in(t, w.world, prompts...)
+}
+
+func (w weak) in(t *testing.T, world func(context.Context) (*contract.World, error), prompts ...string) *contract.Report {
 	m := &contract.Matrix{
-		NewWorld:   w.world,
+		NewWorld:   world,
 		Prompts:    prompts,
 		Invariants: []contract.Invariant{w.inv},
 		Scenarios:  []contract.Scenario{contract.Calm(), {Name: "faulty", Rules: []chaos.Rule{w.rule}}},

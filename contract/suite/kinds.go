@@ -94,6 +94,17 @@ type (
 		Targets   []string `json:"targets" doc:"globs of targets that the task does not need"`
 		Threshold *float64 `json:"threshold,omitempty" doc:"the least similarity of answers, 0 to 1; left out: 0.75"`
 	}
+	deadline struct {
+		Within time.Duration `json:"within,omitempty" bounds:"min=0s" doc:"how long after its deadline a call may end; left out: 0"`
+		Target string        `json:"target" doc:"a glob of injection points"`
+	}
+	modelCalls struct {
+		Target string `json:"target,omitempty" doc:"a glob of calls of models; left out: those of layer llm, or named llm or model"`
+	}
+	emissions struct {
+		Target  string `json:"target" doc:"a glob of the streams"`
+		Effects string `json:"effects,omitempty" doc:"the name of a function in Options.Effects: the parts that were passed on; left out: the answer"`
+	}
 	phrases struct {
 		Phrases []string `json:"phrases,omitempty" doc:"further refusals, in any case"`
 	}
@@ -198,6 +209,10 @@ func proseKinds() []kind {
 				}
 				return invariant.NoFalseSuccess(in.ID, in.severity, list...)
 			}),
+		kindOf("no_cut_answer", "No answer of a model that was cut is taken for whole.",
+			func(in *invariantIn, p *modelCalls) contract.Invariant {
+				return invariant.NoCutAnswer(in.ID, in.severity, &invariant.CutOptions{Target: p.Target})
+			}),
 		ofList("no_exfiltration", "No canary of an attack is in the answer or in a call.", invariant.NoExfiltration,
 			func(p *allowed) []string { return p.Allowed }),
 	}
@@ -227,6 +242,12 @@ func callKinds() []kind {
 			return invariant.BacksOff(in.ID, in.severity, p.Least,
 				&invariant.BackoffOptions{Target: p.Target, Growth: p.Growth, Cap: p.Cap})
 		}),
+		kindOf("calls_within", "No call outlives the deadline of its context.",
+			func(in *invariantIn, p *deadline) contract.Invariant {
+				return invariant.CallsWithin(in.ID, in.severity, p.Within, p.Target)
+			}),
+		ofList("nothing_after_end", "No call begins with a context that has ended.", invariant.NothingAfterEnd,
+			func(p *allowed) []string { return p.Allowed }),
 		kindOf("retries_at_most", "No tool is retried more than so often.",
 			func(in *invariantIn, p *atMost) contract.Invariant {
 				return invariant.RetriesAtMost(in.ID, in.severity, p.Max, p.Target)
@@ -249,6 +270,13 @@ func stateKinds() []kind {
 		kindOf("exactly_once", "Each wanted effect is in the state once, and none twice.",
 			func(in *invariantIn, p *wantedEffects) contract.Invariant {
 				return invariant.ExactlyOnce(in.ID, in.severity, in.effects(p.Effects), p.Want...)
+			}),
+		kindOf("emits_once", "Nothing is passed on twice because a stream broke off.",
+			func(in *invariantIn, p *emissions) contract.Invariant {
+				if p.Effects == "" {
+					return invariant.EmitsOnce[any](in.ID, in.severity, p.Target, nil)
+				}
+				return invariant.EmitsOnce(in.ID, in.severity, p.Target, in.effects(p.Effects))
 			}),
 		plain("state_unchanged", "The state after the answer is that before it.", invariant.StateUnchanged),
 		ofList("state_changes_only_at", "The state changes at the paths alone.", invariant.StateChangesOnlyAt,
