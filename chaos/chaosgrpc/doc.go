@@ -1,0 +1,2 @@
+// Package chaosgrpc makes injection points of gRPC calls.
+package chaosgrpc
