@@ -40,7 +40,9 @@ func (p *points) streamClient(ctx context.Context, desc *grpc.StreamDesc, cc *gr
 	if desc.ClientStreams {
 		return c.begin(nil)
 	}
-	return &laterStream{unopened{ctx}, c}, nil
+	s := &laterStream{none: unopened{ctx}, call: c}
+	s.ClientStream = &s.none
+	return s, nil
 }
 
 // begin begins the call, with its only request, or nil: there will be several.
@@ -64,6 +66,7 @@ func (c *streamCall) open(ctx context.Context, opts []grpc.CallOption) (grpc.Cli
 // laterStream is a stream that opens when its one request is sent, since that says which faults the call meets.
 type laterStream struct {
 	grpc.ClientStream
+	none unopened
 	call streamCall
 }
 

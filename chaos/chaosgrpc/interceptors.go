@@ -62,9 +62,9 @@ func (p *points) target(method string) string {
 	if !ok {
 		target = p.opts.Name + method
 		if len(known) < maxTargets {
-			known = maps.Clone(known)
-			known[method] = target
-			p.targets.Store(&known)
+			more := maps.Clone(known)
+			more[method] = target
+			p.targets.Store(&more)
 		}
 	}
 	return target
