@@ -127,7 +127,7 @@ func shared(a, b any) bool {
 		return false
 	}
 	if _, ok := a.(jsonvalue.Boxed); ok {
-		return false // a box is not written to, and tells whether what is in it may be
+		return false // a box is not written to; its SameAs looks into it
 	}
 	return sharedIn(reflect.ValueOf(a), reflect.ValueOf(b))
 }

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -101,15 +100,14 @@ type clientStream struct {
 	stop    func()
 	detach  func() bool // from the context
 
-	turn  chan struct{} // has an element while somebody is at the following; in a bubble who waits for it lets time pass
+	turn  chan struct{} // full while somebody is at what follows; in a bubble who waits for it lets time pass
 	ahead []step        // from before the stream was opened
 	into  any           // what was last received into
 	ended error         // nil: it goes on; io.EOF: well
 	cut   bool          // a fault ended it
 
-	over atomic.Bool // the coroutine has ended
-	mu   sync.Mutex  // guards sent
-	sent []any       // the first maxSent
+	mu   sync.Mutex // guards sent
+	sent []any      // the first maxSent
 }
 
 // step is why the coroutine stands still: a message or an error, or the stream was opened.
@@ -133,10 +131,9 @@ func newClientStream(c streamCall, x arrival, request any) (grpc.ClientStream, e
 	s := &clientStream{ClientStream: unopened{c.ctx}, streamCall: c, x: x, turn: make(chan struct{}, 1)}
 	s.next, s.stop = iter.Pull(func(yield func(step) bool) {
 		s.suspend = yield
-		defer s.over.Store(true)
 		items := chaos.WrapStreamWith(c.target, s.source, &chaos.WrapOptions[*Message]{Crossing: &s.x.Crossing,
 			Fit: func(v any) (any, error) { return box(v, s.into) }})
-		for m, err := range items(c.ctx, &Message{Value: request}) {
+		for m, err := range items(context.WithValue(c.ctx, ownCall{}, s), &Message{Value: request}) {
 			if !yield(step{message: m, err: err}) {
 				return
 			}
@@ -172,11 +169,13 @@ func (s *clientStream) source(ctx context.Context, request *Message) iter.Seq2[*
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		s.mu.Lock()
-		first, requests := s.by == nil && !s.over.Load(), slices.Clone(s.sent)
+		requests := slices.Clone(s.sent)
 		s.mu.Unlock()
+		late := ctx.Value(ownCall{}) != any(s)
+		first := !late && s.by == nil
 		if !s.desc.ClientStreams {
 			requests = []any{request.Value}
-		} else if !first && (len(requests) == maxSent || s.over.Load()) {
+		} else if late || !first && len(requests) == maxSent {
 			chaos.Note(ctx, errNotAgain{}.Error())
 			yield(nil, errNotAgain{})
 			return
@@ -205,7 +204,22 @@ func (s *clientStream) source(ctx context.Context, request *Message) iter.Seq2[*
 				_ = base.CloseSend()
 			})
 		}
-		s.receive(base, yield)
+		var like any = &emptypb.Empty{} // which takes any message
+		for {
+			if !late && s.into != nil {
+				like = s.into
+			}
+			m := empty(like)
+			switch err := base.RecvMsg(m); {
+			case err == io.EOF:
+				return
+			case err != nil:
+				yield(nil, err)
+				return
+			case !yield(&Message{Value: m}, nil), !s.desc.ServerStreams:
+				return
+			}
+		}
 	}
 }
 
@@ -213,24 +227,6 @@ func (s *clientStream) source(ctx context.Context, request *Message) iter.Seq2[*
 func send(base grpc.ClientStream, messages []any) {
 	for _, m := range messages {
 		if base.SendMsg(m) != nil {
-			return
-		}
-	}
-}
-
-func (s *clientStream) receive(base grpc.ClientStream, yield func(*Message, error) bool) {
-	for {
-		var m any = &emptypb.Empty{} // which takes any message, for a late call
-		if s.into != nil {
-			m = empty(s.into)
-		}
-		switch err := base.RecvMsg(m); {
-		case err == io.EOF:
-			return
-		case err != nil:
-			yield(nil, err)
-			return
-		case !yield(&Message{Value: m}, nil), !s.desc.ServerStreams:
 			return
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
-// Status fails a call with a status; the callee is not reached. code is any but OK, message the description. For one with
-// details use fault.Fail with status.Status.Err.
+// Status fails a call with a status; the callee is not reached. code is any but OK, message the description. For one
+// with details use fault.Fail with status.Status.Err.
 func Status(code codes.Code, message string) chaos.Fault {
 	return statusFault.Of(statusParams{code.String(), message})
 }
@@ -49,8 +49,8 @@ var statusFault = &catalog.Fail[statusParams]{
 	Fail: func(_ chaos.Call, p statusParams) error { return status.Error(p.code(), p.Message) },
 }
 
-// GoAway is a server that goes away: it sends GOAWAY and closes the connection before the call has ended. The callee does
-// its work. The caller gets after messages of a stream, or no reply, and then Unavailable. after is at least 0.
+// GoAway is a server that goes away: it sends GOAWAY and closes the connection before the call has ended. The callee
+// does its work. The caller gets after messages of a stream, or no reply, and then Unavailable. after is at least 0.
 //
 // A server that lets calls end after its GOAWAY is not seen by callers.
 func GoAway(after int) chaos.Fault { return goAway.Of(goAwayParams{after}) }
@@ -64,13 +64,15 @@ var goAway = &catalog.Own[goAwayParams, chaos.Fault]{
 		Go: "chaosgrpc.GoAway(after)", Example: `{"after":1}`, Layer: chaos.LayerGRPC, Class: chaos.ClassCrash,
 		Visibility: chaos.Explicit, Effect: chaos.EffectUnknown},
 	Make: func(m catalog.Made[goAwayParams]) chaos.Fault {
-		return goingAway{m, fault.CutAfterWith(m.Params.After, errGoAway).(chaos.Streamer)}
+		return goingAway{m, fault.CutAfterWith(m.Params.After, goneAway()).(chaos.Streamer)}
 	},
 }
 
-// errGoAway has the text of a client of gRPC.
-var errGoAway = status.Error(codes.Unavailable, `closing transport due to: connection error: desc = "error reading from server: EOF", `+
-	`received prior goaway: code: NO_ERROR, debug data: "graceful_stop"`)
+// goneAway has the text of a client of gRPC.
+func goneAway() error {
+	return status.Error(codes.Unavailable, "closing transport due to: connection error: desc = "+
+		`"error reading from server: EOF", received prior goaway: code: NO_ERROR, debug data: "graceful_stop"`)
+}
 
 type goingAway struct {
 	catalog.Made[goAwayParams]
@@ -83,7 +85,7 @@ func (goingAway) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.
 	if result, err := next(ctx, args); err != nil {
 		return result, err
 	}
-	return nil, errGoAway
+	return nil, goneAway()
 }
 
 // Rows are the kinds of this package, for planjson.Options.Rows.

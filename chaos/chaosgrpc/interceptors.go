@@ -95,7 +95,8 @@ type arrival struct {
 }
 
 // arrive begins a call with a request; nil: its requests come later.
-func (p *points) arrive(ctx context.Context, in *chaos.Injector, target string, layer chaos.Layer, request any) (x arrival) {
+func (p *points) arrive(ctx context.Context, in *chaos.Injector, target string, layer chaos.Layer,
+	request any) (x arrival) {
 	x.target = target
 	x.Crossing = in.Arrive(ctx, target, "", layer, request != nil)
 	if x.Waiting() {

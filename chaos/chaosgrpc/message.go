@@ -18,7 +18,7 @@ import (
 )
 
 // A Message is a request, a reply or a message of a stream, as faults and triggers see it. It must not be changed. Its
-// JSON is that of Protocol Buffers, with fields that have no value; of another codec's message what encoding/json makes.
+// JSON is that of Protocol Buffers, with the fields that are unset; for another codec it is that of encoding/json.
 //
 // Where a function of a fault or trigger takes the message's own type, it gets Value: a
 // func(*pb.ChargeRequest) bool in when.Args, a func(*pb.ChargeReply) *pb.ChargeReply in fault.Mutate.

@@ -94,7 +94,7 @@ func TestPagesHaveTheRows(t *testing.T) {
 	}
 }
 
-// Which calls are struck follows from their requests, in whatever order they come.
+// Which calls a rule matches follows from their requests, in whatever order they come.
 func TestIndependentOfOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		f := rapid.SampledFrom([]chaos.Fault{chaosgrpc.Status(codes.Aborted, ""), chaosgrpc.GoAway(1)}).Draw(rt, "fault")

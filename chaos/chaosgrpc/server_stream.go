@@ -12,7 +12,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-func (p *points) streamServer(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+func (p *points) streamServer(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo,
+	handler grpc.StreamHandler) error {
 	in, target := p.point(ss.Context(), info.FullMethod)
 	if in == nil {
 		return handler(srv, ss)
@@ -58,7 +59,7 @@ func (c *servedCall) cross(x arrival, request any) error {
 			return box(v, c.last)
 		}})
 	gone := false
-	for m, err := range items(c.ss.Context(), &Message{Value: request}) {
+	for m, err := range items(context.WithValue(c.ss.Context(), ownCall{}, c), &Message{Value: request}) {
 		if err != nil {
 			err, _ = seen(err, x.target, c.reached)
 			return err
@@ -76,13 +77,19 @@ func (c *servedCall) cross(x arrival, request any) error {
 // source asks the handler and yields what it sends.
 func (c *servedCall) source(ctx context.Context, request *Message) iter.Seq2[*Message, error] {
 	return func(yield func(*Message, error) bool) {
-		if c.reached && c.info.IsClientStream {
+		late := ctx.Value(ownCall{}) != any(c)
+		if (late || c.reached) && c.info.IsClientStream {
 			chaos.Note(ctx, errNotAgain{}.Error())
 			yield(nil, errNotAgain{})
 			return
 		}
+		c := c
+		if late {
+			c = &servedCall{ss: c.ss, info: c.info, handle: c.handle}
+		}
 		c.reached = true
-		s := &serverStream{ServerStream: c.ss, call: c, yield: yield, request: request.Value, turn: make(chan struct{}, 1)}
+		s := &serverStream{ServerStream: c.ss, call: c, yield: yield, request: request.Value}
+		s.turn = make(chan struct{}, 1)
 		s.ctx, s.cancel = context.WithCancel(ctx)
 		defer s.cancel()
 		err := c.handle(s)

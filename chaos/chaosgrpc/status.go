@@ -13,8 +13,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
-// seen is an error as the caller of this point sees it: that of one of its faults is a status. reached: the call reached
-// its callee, so that a time-out is a reply that was lost.
+// seen is an error as the caller of this point sees it: that of one of its faults is a status. reached: the call
+// reached its callee, so that a time-out is a reply that was lost.
 func seen(err error, target string, reached bool) (caller error, injected bool) {
 	made, ok := err.(*chaos.InjectedError)
 	if !ok || made.Target != target {

@@ -25,9 +25,11 @@ func (p *points) unaryClient(ctx context.Context, method string, request, reply 
 	}
 	var made []*execution
 	out, err, injected := cross(ctx, x, request, func() any { return reply },
-		func(ctx context.Context, request any) (*Message, error) {
+		func(ctx context.Context, request any, late bool) (*Message, error) {
 			by, own := newExecution(opts), empty(reply) // the caller's is filled by what it gets
-			made = append(made, by)
+			if !late {
+				made = append(made, by)
+			}
 			return &Message{own, by}, invoker(ctx, method, request, own, cc, by.opts...)
 		})
 	if len(made) > 0 && !injected {
@@ -62,9 +64,11 @@ func (p *points) unaryServer(ctx context.Context, request any, info *grpc.UnaryS
 			_, last = typesOf(info.FullMethod)
 		}
 		return last
-	}, func(ctx context.Context, request any) (*Message, error) {
+	}, func(ctx context.Context, request any, late bool) (*Message, error) {
 		reply, err := handler(ctx, request)
-		last = reply
+		if !late {
+			last = reply
+		}
 		return &Message{Value: reply}, err
 	})
 	if err != nil {
@@ -73,26 +77,34 @@ func (p *points) unaryServer(ctx context.Context, request any, info *grpc.UnaryS
 	return out.Value, nil
 }
 
-// cross takes a call with one request and one reply through its rules. like is a message of the type of the reply, nil if
-// that is not known. do asks the callee, possibly several times. injected reports whether a fault made the error.
+// cross takes a call with one request and one reply through its rules. like is a message of the type of the reply, nil
+// if that is not known. do asks the callee, possibly several times; late: from within a later call, and perhaps beside
+// this one. injected reports whether a fault made the error.
 func cross(ctx context.Context, x arrival, request any, like func() any,
-	do func(context.Context, any) (*Message, error)) (out *Message, err error, injected bool) {
+	do func(ctx context.Context, request any, late bool) (*Message, error)) (out *Message, err error, injected bool) {
 	reached := false
+	own := &reached
 	out, err = chaos.WrapWith(x.target, func(ctx context.Context, m *Message) (*Message, error) {
 		m, err := box(m, request)
 		if err != nil {
 			return nil, err
 		}
-		reached = true
-		if m, err = do(ctx, m.Value); err != nil {
+		late := ctx.Value(ownCall{}) != any(own)
+		if !late {
+			reached = true
+		}
+		if m, err = do(ctx, m.Value, late); err != nil {
 			return nil, err
 		}
 		return m, nil
 	}, &chaos.WrapOptions[*Message]{Crossing: &x.Crossing, Fit: func(v any) (any, error) { return box(v, like()) }})(
-		ctx, &Message{Value: request})
+		context.WithValue(ctx, ownCall{}, own), &Message{Value: request})
 	err, injected = seen(err, x.target, reached)
 	return out, err, injected
 }
+
+// ownCall is the key of a context's value that says of which call it is.
+type ownCall struct{}
 
 // execution is one of the times that a client's call is sent. What its options are given reaches the caller only with
 // what else comes of it.
