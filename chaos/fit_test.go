@@ -132,6 +132,7 @@ func TestACrossingOfAStream(t *testing.T) {
 				in.Close()
 			}
 			x := in.Arrive(t.Context(), "words", "", chaos.LayerHTTP, false)
+			x.Declare(chaos.EffectNone)
 			x.Match(7, 2)
 			got, err := collect(chaos.WrapStreamWith("unused", letters, &chaos.WrapOptions[int]{Crossing: &x})(t.Context(), 2), 9)
 			assert.Equal(t, c.want, fmt.Sprint(got, " ", err))
@@ -141,7 +142,7 @@ func TestACrossingOfAStream(t *testing.T) {
 			}
 			e := only(t, in)
 			assert.Equal(t, c.event, fmt.Sprint(e.Outcome, " ", e.Delivered))
-			assert.Equal(t, []any{"words", chaos.LayerHTTP, uint64(7)}, []any{e.Target, e.Layer, e.Key})
+			assert.Equal(t, []any{"words", chaos.LayerHTTP, uint64(7), chaos.EffectNone}, []any{e.Target, e.Layer, e.Key, e.Effect})
 		})
 	}
 	in := plan(t).Injector("cell", nil)

@@ -56,8 +56,8 @@ func (m *Message) Box(v any) (any, error) {
 // SameAs reports whether two messages have the same content, for package chaos.
 func (m *Message) SameAs(other any) (same, known bool) {
 	o, ok := other.(*Message)
-	if !ok || o == nil || m == nil || o == m {
-		return ok && o == m, true
+	if !ok || o == m {
+		return ok, true
 	}
 	if x, y := protoOf(m.Value), protoOf(o.Value); x != nil && y != nil {
 		return proto.Equal(x, y), x != y // one that was written to equals itself

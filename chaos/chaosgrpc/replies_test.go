@@ -24,6 +24,9 @@ func real() *pb.SimpleResponse {
 	return &pb.SimpleResponse{Username: "ann", Payload: text("re: a")}
 }
 
+// sent is a message after it was encoded, which leaves its mark in it.
+func sent(r *pb.SimpleResponse) *pb.SimpleResponse { _, _ = proto.Marshal(r); return r }
+
 // named is the real reply with another name.
 func named(name string) *pb.SimpleResponse { r := real(); r.Username = name; return r }
 
@@ -40,6 +43,7 @@ func TestReplies(t *testing.T) {
 		{"JSON of Protocol Buffers", fault.Replace(json.RawMessage(`{"username":"eve","serverId":"7"}`)), &pb.SimpleResponse{Username: "eve", ServerId: "7"}, true, ""},
 		{"nothing", fault.Replace(nil), &pb.SimpleResponse{}, true, ""},
 		{"an equal message", fault.Replace(real()), real(), false, ""},
+		{"an equal message that was sent before", fault.Replace(sent(real())), real(), false, ""},
 		{"a message of another type", fault.Replace(&pb.Empty{}), real(), false, "a message of type grpc.testing.Empty; allowed: grpc.testing.SimpleResponse"},
 		{"JSON of another type", fault.Replace(json.RawMessage(`{"cents":7}`)), real(), false, `unknown field "cents"`},
 		{"no message", fault.Replace("eve"), real(), false, "wrong type"},
@@ -113,6 +117,7 @@ func TestRequestsAsArguments(t *testing.T) {
 				}
 				require.NoError(t, json.Unmarshal(e.Args, &doc))
 				assert.Equal(t, "a", string(doc.Payload.Body))
+				assert.Contains(t, string(e.Args), `"fillUsername"`, "fields that are unset, too")
 				assert.Equal(t, e.Outcome != chaos.OutcomeOK, doc.ResponseSize == 100)
 			}
 		})

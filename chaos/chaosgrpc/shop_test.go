@@ -73,6 +73,7 @@ func (s *shop) StreamingOutputCall(r *pb.StreamingOutputCallRequest, out grpc.Se
 	}
 	for i := range r.GetResponseParameters() {
 		if err := out.Send(&pb.StreamingOutputCallResponse{Payload: text(fmt.Sprint(i))}); err != nil {
+			<-out.Context().Done() // a handler that waits for others ends all the same
 			return err
 		}
 	}

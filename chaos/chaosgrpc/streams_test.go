@@ -12,13 +12,16 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	pb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/status"
 	"pgregory.net/rapid"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/chaosgrpc"
 	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/lies"
 )
 
 // streamFaults are drawn for the law below.
@@ -219,6 +222,64 @@ func TestManyRequestsAreNotSentAgain(t *testing.T) {
 			e := in.Events()[0]
 			assert.Equal(t, want == 2, e.Delivered)
 			assert.Equal(t, want == 1, e.Note != "", e.Note)
+		})
+	}
+}
+
+// A handler that goes on to send to a client which is gone has its own error, for the interceptors around.
+func TestAClientIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ended []error
+		s := &shop{do: func(ctx context.Context) error { <-ctx.Done(); return nil }}
+		o := &chaosgrpc.Options{Injector: injector(t, chaos.Rule{Target: "*", Fault: fault.SlowItems(time.Second)})}
+		c := connect(t, s, []grpc.ServerOption{grpc.ChainStreamInterceptor(
+			func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, h grpc.StreamHandler) error {
+				err := h(srv, ss)
+				ended = append(ended, err)
+				return err
+			}, chaosgrpc.StreamServer(o))})
+		ctx, cancel := context.WithCancel(t.Context())
+		open(t, ctx, c, output)
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		require.Len(t, ended, 1)
+		assert.Error(t, ended[0])
+	})
+}
+
+// A request that comes late, within the next call, is executed whole, and its reply reaches nobody.
+func TestALateRequest(t *testing.T) {
+	for _, at := range []side{client, server} {
+		for method, want := range map[string][]string{
+			unary: {"unary a", "unary a"}, output: {"output a", "output a"},
+			input: {"input aaa"}, // its requests cannot be had again
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				s := &shop{}
+				in := injector(t, chaos.Rule{Name: "r", Target: method, Fault: fault.LateResult(method, 5*time.Second, 10*time.Second)})
+				c := wrapped(t, s, at, in)
+				_, err := ask(t.Context(), c, method, "a")
+				assert.Equal(t, codes.DeadlineExceeded, status.Code(err))
+				time.Sleep(10 * time.Second)
+				got, err := ask(t.Context(), c, method, "a")
+				require.NoError(t, err)
+				assert.Equal(t, calm[method], got)
+				synctest.Wait()
+				assert.Equal(t, want, s.seen(), "%s of %s", at, method)
+			})
+		}
+	}
+}
+
+// Faults that remember messages give them back.
+func TestFrozenMessages(t *testing.T) {
+	for _, at := range []side{client, server} {
+		synctest.Test(t, func(t *testing.T) {
+			in := injector(t, chaos.Rule{Name: "r", Target: "*", Fault: lies.Frozen()})
+			got, err := ask(t.Context(), wrapped(t, &shop{}, at, in), output, "a")
+			require.NoError(t, err)
+			assert.Equal(t, []string{"0", "0", "0"}, got)
 		})
 	}
 }

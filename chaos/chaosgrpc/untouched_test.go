@@ -2,7 +2,9 @@ package chaosgrpc_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaosgrpc"
@@ -196,4 +199,113 @@ func TestNamesAndErrors(t *testing.T) {
 		assert.True(t, ok)
 		assert.Equal(t, "i/o timeout", st.Message())
 	})
+}
+
+// What comes with a reply is of the execution that gave it.
+func TestHeadersAreThoseOfTheReply(t *testing.T) {
+	for want, f := range map[string]chaos.Fault{"1": fault.Duplicate(), "2": fault.DeliverTwice()} {
+		synctest.Test(t, func(t *testing.T) {
+			n := 0
+			s := &shop{do: func(ctx context.Context) error {
+				n++
+				return grpc.SetHeader(ctx, metadata.Pairs("execution", fmt.Sprint(n)))
+			}}
+			var header metadata.MD
+			_, err := ask(t.Context(), wrapped(t, s, client, injector(t, chaos.Rule{Target: "*", Fault: f})), unary, "a", grpc.Header(&header))
+			require.NoError(t, err)
+			assert.Equal(t, []string{want}, header.Get("execution"))
+			assert.Equal(t, 2, n)
+		})
+	}
+}
+
+// A stream whose reply was lost has no trailer, though the server sent one.
+func TestNoTrailerOfALostStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shop{do: func(ctx context.Context) error { return grpc.SetTrailer(ctx, metadata.Pairs("till", "7")) }}
+		for want, rules := range map[int][]chaos.Rule{1: nil, 0: {{Target: "*", Fault: fault.LoseReply()}}} {
+			st, err := wrapped(t, s, client, injector(t, rules...)).StreamingOutputCall(t.Context(), &pb.StreamingOutputCallRequest{})
+			require.NoError(t, err)
+			_, err = st.Recv()
+			assert.Error(t, err)
+			assert.Len(t, st.Trailer().Get("till"), want)
+		}
+	})
+}
+
+// An injected error that a handler passes on from another point is its own, and no status of this one.
+func TestAnInjectedErrorOfAHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := injector(t, chaos.Rule{Target: "stock", Fault: fault.Fail(fault.ErrUnavailable)})
+		s := &shop{do: func(ctx context.Context) error { return chaos.Point(ctx, "stock") }}
+		_, err := ask(t.Context(), wrapped(t, s, server, in), unary, "a")
+		assert.Equal(t, codes.Unknown, status.Code(err), "as without the interceptor")
+	})
+}
+
+// A call that passed and failed counts as the attempt before the next one.
+func TestAttempts(t *testing.T) {
+	for _, at := range []side{client, server} {
+		synctest.Test(t, func(t *testing.T) {
+			plan, err := chaos.NewPlan(7, chaos.Rule{Name: "by key", Target: "*", When: when.Prob(0), Fault: fault.Hang()},
+				chaos.Rule{Name: "r", Target: "*", When: when.Nth(2), Fault: fault.Delay(time.Second)})
+			require.NoError(t, err)
+			in := plan.Injector("cell", nil)
+			s := &shop{do: func(context.Context) error { return status.Error(codes.Aborted, "collision") }}
+			c := wrapped(t, s, at, in)
+			for range 2 {
+				_, err := ask(t.Context(), c, unary, "a")
+				assert.Equal(t, codes.Aborted, status.Code(err))
+			}
+			require.Len(t, in.Events(), 1)
+			assert.Equal(t, 2, in.Events()[0].Attempt)
+		})
+	}
+}
+
+// Equal requests have equal keys, in whatever order their maps are encoded.
+func TestKeysOfMaps(t *testing.T) {
+	in := injector(t)
+	call := chaosgrpc.UnaryClient(&chaosgrpc.Options{Injector: in})
+	for range 20 {
+		request, err := structpb.NewStruct(map[string]any{"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": 6})
+		require.NoError(t, err)
+		require.NoError(t, call(t.Context(), "/shop.Till/Total", request, &structpb.Struct{}, nil,
+			func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return nil }))
+	}
+	for _, e := range in.Events() {
+		assert.Equal(t, in.Events()[0].Key, e.Key)
+	}
+	assert.EqualValues(t, 19, in.Events()[19].Occurrence)
+}
+
+// A message of another codec is compared, replaced and refused by its Go type.
+func TestAnotherCodec(t *testing.T) {
+	type order struct{ ID int }
+	for why, c := range map[string]struct {
+		fault     chaos.Fault
+		want      int
+		delivered bool
+	}{
+		"replaced":              {fault.Replace(&order{9}), 9, true},
+		"by JSON":               {fault.Replace(json.RawMessage(`{"ID":9}`)), 9, true},
+		"equal":                 {fault.Replace(&order{7}), 7, false},
+		"of another type":       {fault.Replace(&pb.Empty{}), 7, false},
+		"without the callee":    {fault.SilentNoOpWith(&order{9}), 9, true},
+		"nothing of the callee": {fault.SilentNoOpWith(nil), 0, true},
+	} {
+		t.Run(why, func(t *testing.T) {
+			in := injector(t, chaos.Rule{Target: "*", Fault: c.fault})
+			got := &order{}
+			err := chaosgrpc.UnaryClient(&chaosgrpc.Options{Injector: in})(t.Context(), "/shop.Till/Order", &order{1}, got, nil,
+				func(_ context.Context, _ string, _, reply any, _ *grpc.ClientConn, _ ...grpc.CallOption) error {
+					reply.(*order).ID = 7
+					return nil
+				})
+			require.NoError(t, err)
+			assert.Equal(t, c.want, got.ID)
+			assert.Equal(t, c.delivered, in.Events()[0].Delivered, "%+v", in.Events()[0])
+			assert.NotZero(t, in.Events()[0].Key)
+		})
+	}
 }
