@@ -54,7 +54,8 @@ func TestFit(t *testing.T) {
 			var items []string
 			letters := func(context.Context, int) iter.Seq2[*letter, error] {
 				return func(yield func(*letter, error) bool) {
-					_ = yield(of('a', "real"), nil) && yield(of('a', "real"), nil)
+					for n := 0; n < 2 && yield(of('a', "real"), nil); n++ {
+					}
 				}
 			}
 			for item, err := range chaos.WrapStreamWith("stream", letters, &chaos.WrapOptions[int]{Fit: fitting})(ctx, 1) {
