@@ -1,6 +1,7 @@
 package chaosgrpc_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,12 +32,16 @@ func TestRowsAreReadFromPlans(t *testing.T) {
 	o := &planjson.Options{Rows: chaosgrpc.Rows()}
 	for _, f := range []chaos.Fault{chaosgrpc.Status(codes.ResourceExhausted, "quota"), chaosgrpc.Status(codes.NotFound, ""),
 		chaosgrpc.GoAway(0), chaosgrpc.GoAway(3)} {
-		plan, err := chaos.NewPlan(1, chaos.Rule{Target: "*", Fault: f})
+		plan, err := chaos.NewPlan(1, chaos.Rule{Target: "*", Fault: f, Layer: chaos.LayerGRPC})
 		require.NoError(t, err)
 		doc, err := planjson.Describe(plan, o)
 		require.NoError(t, err)
 		back, err := doc.Build(o)
 		require.NoError(t, err)
+		text, err := json.Marshal(doc)
+		require.NoError(t, err)
+		_, err = planjson.Decode(text, o)
+		assert.NoError(t, err, "%s", text)
 		assert.Equal(t, f.(chaos.Described).Describe(), back.Rules()[0].Fault.(chaos.Described).Describe())
 	}
 	for code, want := range map[codes.Code]chaos.Persistence{codes.Unavailable: chaos.Transient, codes.NotFound: chaos.Permanent} {
