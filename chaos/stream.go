@@ -24,16 +24,17 @@ func WrapStream[In, T any](
 }
 
 // WrapStreamWith is [WrapStream] with options; nil is the zero [WrapOptions]. Layer is not
-// used. A stream with a Crossing is iterated once.
+// used, but a Crossing brings its own; one is for a single iteration.
 func WrapStreamWith[In, T any](
 	target string, fn func(context.Context, In) iter.Seq2[T, error], o *WrapOptions[In],
 ) func(context.Context, In) iter.Seq2[T, error] {
 	p := newPoint(target, LayerStream)
 	opts := *cmp.Or(o, &WrapOptions[In]{})
 	p.alias = opts.Alias
+	w := &streamPoint[In, T]{point: p, fn: fn, fit: opts.Fit}
 	return func(ctx context.Context, v In) iter.Seq2[T, error] {
 		if x := opts.Crossing; x != nil {
-			return func(yield func(T, error) bool) { goOnStream(ctx, x, fn, v, yield) }
+			return func(yield func(T, error) bool) { w.goOn(ctx, x, v, yield) }
 		}
 		f, in := frameOf(ctx), opts.Injector
 		if in == nil {
@@ -76,34 +77,41 @@ func WrapStreamWith[In, T any](
 				set.site.passed(f, key, last)
 				return
 			}
-			decideStream(ctx, &d, m, p, fn, v, yield)
+			w.decide(ctx, &d, m, v, yield)
 		}
 	}
 }
 
-func decideStream[In, T any](ctx context.Context, d *decision, m matchedRules, p point,
-	fn func(context.Context, In) iter.Seq2[T, error], v In, yield func(T, error) bool) {
-	c := &stream[In, T]{fn: fn, yield: yield}
-	_, err := decide(ctx, d, m, &callee[In, streamed]{
-		point: p, fn: c.call, attach: c.attach, finish: c.finish, unseen: c.drain,
-	}, v)
-	if !c.stopped && err != nil && !same(err, c.last) {
-		var none T
-		yield(none, err)
-	}
+// streamPoint is the injection point of a stream.
+type streamPoint[In, T any] struct {
+	point
+	fn  func(context.Context, In) iter.Seq2[T, error]
+	fit func(any) (any, error) // that of WrapOptions; nil: by type
 }
 
-// goOnStream is goOn for a stream.
-func goOnStream[In, T any](ctx context.Context, x *Crossing, fn func(context.Context, In) iter.Seq2[T, error], v In,
-	yield func(T, error) bool) {
+// goOn continues a call that has begun.
+func (w *streamPoint[In, T]) goOn(ctx context.Context, x *Crossing, v In, yield func(T, error) bool) {
 	switch x.state {
 	case goesOn:
-		decideStream(ctx, &x.decision, x.matched, x.point, fn, v, yield)
+		w.point = x.point
+		w.decide(ctx, &x.decision, x.matched, v, yield)
 	case refused:
 		var none T
 		yield(none, x.err)
 	default:
-		fn(ctx, v)(yield)
+		w.fn(ctx, v)(yield)
+	}
+}
+
+// decide takes an iteration through the rules that matched it.
+func (w *streamPoint[In, T]) decide(ctx context.Context, d *decision, m matchedRules, v In, yield func(T, error) bool) {
+	c := &stream[In, T]{streamPoint: *w, yield: yield}
+	_, err := decide(ctx, d, m, &callee[In, streamed]{
+		point: w.point, fn: c.call, attach: c.attach, finish: c.finish, unseen: c.drain,
+	}, v)
+	if !c.stopped && err != nil && !same(err, c.last) {
+		var none T
+		yield(none, err)
 	}
 }
 
@@ -112,7 +120,7 @@ type streamed struct {
 }
 
 type stream[In, T any] struct {
-	fn        func(context.Context, In) iter.Seq2[T, error]
+	streamPoint[In, T]
 	yield     func(T, error) bool
 	injection *injection
 	changes   *streamChanges // nil: no rule changes items
@@ -192,7 +200,10 @@ func (c *stream[In, T]) changed(items iter.Seq2[T, error]) iter.Seq2[T, error] {
 	if x == nil {
 		return items
 	}
-	c.changes = &streamChanges{x: x, fit: func(v any) (any, error) { return as[T](v) }}
+	c.changes = &streamChanges{x: x, fit: c.fit}
+	if c.fit == nil {
+		c.changes.fit = func(v any) (any, error) { return as[T](v) }
+	}
 	source := func(yield func(any, error) bool) {
 		for item, err := range items {
 			if !yield(item, err) {

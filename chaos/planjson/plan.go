@@ -105,7 +105,7 @@ type (
 		Limit    int           `json:"limit,omitempty" bounds:"min=0"`
 		CoolDown time.Duration `json:"coolDown,omitempty"`
 		Group    string        `json:"group,omitempty"`
-		Layer    string        `json:"layer,omitempty" bounds:"enum=|tool|llm|http|sql|stream|point|context|control|resource|multi-agent"`
+		Layer    string        `json:"layer,omitempty" bounds:"enum=|tool|llm|http|sql|grpc|stream|point|context|control|resource|multi-agent"`
 	}
 )
 
