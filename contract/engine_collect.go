@@ -372,7 +372,25 @@ func (w *worker) observe(ctx context.Context, j job, q *inquiry, bubble Bubble) 
 			live.needs |= other.gather
 		}
 	}
-	return w.execute(ctx, live, bubble)
+	return w.execute(w.contextOf(ctx, live), live, bubble)
+}
+
+// contextOf is the context of a run, made outside of its bubble.
+func (w *worker) contextOf(ctx context.Context, r *liveRun) context.Context {
+	onRun := w.engine.o.OnRun
+	if onRun == nil {
+		return ctx
+	}
+	own := ctx
+	why := callAside(&w.checkCaller, w.engine.watchdog(), func() { own = onRun(ctx, r.cell) })
+	if why == "" && own == nil {
+		why = "it returned no context"
+	}
+	if why != "" {
+		r.result.undecided = errors.New("OnRun failed: " + why)
+		return ctx
+	}
+	return own
 }
 
 // conclude judges a cell and fills in its report, with what the report of the matrix needs.
