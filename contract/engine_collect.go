@@ -26,7 +26,8 @@ type collector struct {
 	faulty        bool          // OnCell failed, and is not called again
 	cancelled     bool          // before the end
 	warnedOfWorld bool
-	rounds        *rounds // nil: all jobs are done
+	rounds        *rounds   // nil: all jobs are done
+	progress      *progress // nil: nobody is told
 	cells         []CellReport
 	file          *fileWriter // nil: none was asked for
 	err           error       // of the file from which the run goes on
@@ -48,7 +49,7 @@ const aheadOfSlowest = 64
 func (e *engine) runAll(ctx context.Context) (*Report, error) {
 	workers := e.workers()
 	c := &collector{engine: e, ahead: make(chan struct{}, aheadOfSlowest*workers), waiting: map[int]finished{}, next: 1,
-		onCellCaller: newCaller(), fold: newFold(e.head)}
+		onCellCaller: newCaller(), fold: newFold(e.head), progress: e.newProgress()}
 	defer c.onCellCaller.Release()
 	if e.writer == nil { // that of [Units] has lines
 		var err error
@@ -150,6 +151,9 @@ func (c *collector) done(number int, f finished) {
 	defer c.mu.Unlock()
 	c.price(number, &f)
 	c.file.done(f)
+	if c.progress.add(&f) {
+		c.tellProgress()
+	}
 	if number != c.next {
 		c.waiting[number] = f
 		return
@@ -199,6 +203,7 @@ func (c *collector) notify(r *CellReport) {
 }
 
 func (c *collector) finish(ctx context.Context) (*Report, error) {
+	c.tellProgress()
 	if c.rounds != nil { // the cells are counted again, in the order of the matrix
 		c.fold = newFold(c.fold.head)
 		c.cells = c.fold.addAll(c.rounds.units.inOrder())
