@@ -126,6 +126,9 @@ func shared(a, b any) bool {
 	if a == nil || b == nil || reflect.TypeOf(a) != reflect.TypeOf(b) {
 		return false
 	}
+	if _, ok := a.(jsonvalue.Boxed); ok {
+		return false // a box is not written to; its SameAs looks into it
+	}
 	return sharedIn(reflect.ValueOf(a), reflect.ValueOf(b))
 }
 

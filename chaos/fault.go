@@ -170,6 +170,7 @@ const (
 	LayerLLM        Layer = "llm"
 	LayerHTTP       Layer = "http"
 	LayerSQL        Layer = "sql"
+	LayerGRPC       Layer = "grpc"
 	LayerStream     Layer = "stream"
 	LayerPoint      Layer = "point" // a wrapped function or a Point, unless its rule says otherwise
 	LayerContext    Layer = "context"

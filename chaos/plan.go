@@ -362,7 +362,8 @@ func listOr(names []string, none string) string {
 }
 
 func layerNames() []string {
-	return []string{string(LayerTool), string(LayerLLM), string(LayerHTTP), string(LayerSQL), string(LayerStream),
+	return []string{string(LayerTool), string(LayerLLM), string(LayerHTTP), string(LayerSQL), string(LayerGRPC),
+		string(LayerStream),
 		string(LayerPoint), string(LayerContext), string(LayerControl), string(LayerResource), string(LayerMultiAgent)}
 }
 

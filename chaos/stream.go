@@ -23,15 +23,19 @@ func WrapStream[In, T any](
 	return WrapStreamWith(target, fn, nil)
 }
 
-// WrapStreamWith is [WrapStream] with options; nil is the zero [WrapOptions]. Only
-// Key, Injector and Alias are used.
+// WrapStreamWith is [WrapStream] with options; nil is the zero [WrapOptions]. Layer is not
+// used, but a Crossing brings its own; one is for a single iteration.
 func WrapStreamWith[In, T any](
 	target string, fn func(context.Context, In) iter.Seq2[T, error], o *WrapOptions[In],
 ) func(context.Context, In) iter.Seq2[T, error] {
 	p := newPoint(target, LayerStream)
 	opts := *cmp.Or(o, &WrapOptions[In]{})
 	p.alias = opts.Alias
+	w := &streamPoint[In, T]{point: p, fn: fn, fit: opts.Fit}
 	return func(ctx context.Context, v In) iter.Seq2[T, error] {
+		if x := opts.Crossing; x != nil {
+			return func(yield func(T, error) bool) { w.goOn(ctx, x, v, yield) }
+		}
 		f, in := frameOf(ctx), opts.Injector
 		if in == nil {
 			if f == nil || f.in == nil {
@@ -73,14 +77,41 @@ func WrapStreamWith[In, T any](
 				set.site.passed(f, key, last)
 				return
 			}
-			c := &stream[In, T]{fn: fn, yield: yield}
-			_, err = decide(ctx, &d, m, &callee[In, streamed]{
-				point: p, fn: c.call, attach: c.attach, finish: c.finish, unseen: c.drain,
-			}, v)
-			if !c.stopped && err != nil && !same(err, c.last) {
-				yield(none, err)
-			}
+			w.decide(ctx, &d, m, v, yield)
 		}
+	}
+}
+
+// streamPoint is the injection point of a stream.
+type streamPoint[In, T any] struct {
+	point
+	fn  func(context.Context, In) iter.Seq2[T, error]
+	fit func(any) (any, error) // that of WrapOptions; nil: by type
+}
+
+// goOn continues a call that has begun.
+func (w *streamPoint[In, T]) goOn(ctx context.Context, x *Crossing, v In, yield func(T, error) bool) {
+	switch x.state {
+	case goesOn:
+		w.point = x.point
+		w.decide(ctx, &x.decision, x.matched, v, yield)
+	case refused:
+		var none T
+		yield(none, x.err)
+	default:
+		w.fn(ctx, v)(yield)
+	}
+}
+
+// decide takes an iteration through the rules that matched it.
+func (w *streamPoint[In, T]) decide(ctx context.Context, d *decision, m matchedRules, v In, yield func(T, error) bool) {
+	c := &stream[In, T]{streamPoint: *w, yield: yield}
+	_, err := decide(ctx, d, m, &callee[In, streamed]{
+		point: w.point, fn: c.call, attach: c.attach, finish: c.finish, unseen: c.drain,
+	}, v)
+	if !c.stopped && err != nil && !same(err, c.last) {
+		var none T
+		yield(none, err)
 	}
 }
 
@@ -89,7 +120,7 @@ type streamed struct {
 }
 
 type stream[In, T any] struct {
-	fn        func(context.Context, In) iter.Seq2[T, error]
+	streamPoint[In, T]
 	yield     func(T, error) bool
 	injection *injection
 	changes   *streamChanges // nil: no rule changes items
@@ -169,7 +200,10 @@ func (c *stream[In, T]) changed(items iter.Seq2[T, error]) iter.Seq2[T, error] {
 	if x == nil {
 		return items
 	}
-	c.changes = &streamChanges{x: x, fit: func(v any) (any, error) { return as[T](v) }}
+	c.changes = &streamChanges{x: x, fit: c.fit}
+	if c.fit == nil {
+		c.changes.fit = func(v any) (any, error) { return as[T](v) }
+	}
 	source := func(yield func(any, error) bool) {
 		for item, err := range items {
 			if !yield(item, err) {
@@ -192,7 +226,10 @@ func (c *stream[In, T]) changed(items iter.Seq2[T, error]) iter.Seq2[T, error] {
 // no more items than the consumer took. It ends as the first execution did.
 func (c *stream[In, T]) again(ctx context.Context, v In) (streamed, error) {
 	n := 0
-	for range c.fn(ctx, v) {
+	for _, err := range c.fn(ctx, v) {
+		if unsent(err) {
+			c.injection.ran(-1, false)
+		}
 		n++
 		if ctx.Err() != nil || c.stopped && n == c.items {
 			break

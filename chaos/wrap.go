@@ -53,6 +53,11 @@ type WrapOptions[In any] struct {
 	// function is then for this one call, and Key, Injector, Layer and Alias are
 	// ignored. nil: each call begins anew.
 	Crossing *Crossing
+	// Fit converts what a fault gives in place of the result, or of an item of a stream, where
+	// the type of Go says too little, such as a message whose type only the call knows. It is
+	// asked about every value that a fault gives, and returns one of the function's type. Its
+	// error says why the value does not fit: the fault is then not delivered. nil: as [Fault] says.
+	Fit func(v any) (any, error)
 
 	effect Effect // what a successful call does
 }
@@ -62,7 +67,7 @@ func WrapWith[In, Out any](target string, fn func(context.Context, In) (Out, err
 	o *WrapOptions[In]) func(context.Context, In) (Out, error) {
 	o = cmp.Or(o, &WrapOptions[In]{})
 	c := &callee[In, Out]{point: newPoint(target, cmp.Or(o.Layer, LayerPoint)), fn: fn}
-	c.alias, c.effect = o.Alias, o.effect
+	c.alias, c.effect, c.fit = o.Alias, o.effect, o.Fit
 	if x := o.Crossing; x != nil {
 		c.point = x.point
 		return func(ctx context.Context, in In) (Out, error) { return goOn(ctx, x, c, in) }
@@ -131,6 +136,7 @@ type callee[In, Out any] struct {
 	// finish is called with what the caller gets, and returns what it did get; nil: the same.
 	finish func(Out, error) (Out, error)
 	unseen func(context.Context, In) (Out, error) // fn if its result is not used; nil: fn itself
+	fit    func(any) (any, error)                 // that of WrapOptions; nil: by type
 }
 
 func (c *callee[In, Out]) call(ctx context.Context, in In) (Out, error) {
@@ -140,5 +146,11 @@ func (c *callee[In, Out]) call(ctx context.Context, in In) (Out, error) {
 	return c.fn(ctx, in)
 }
 
-func (c *callee[In, Out]) fitArgs(v any) (any, error)   { return as[In](v) }
-func (c *callee[In, Out]) fitResult(v any) (any, error) { return fitted[Out](v) }
+func (c *callee[In, Out]) fitArgs(v any) (any, error) { return as[In](v) }
+
+func (c *callee[In, Out]) fitResult(v any) (any, error) {
+	if c.fit != nil {
+		return c.fit(v)
+	}
+	return fitted[Out](v)
+}

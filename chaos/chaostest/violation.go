@@ -147,7 +147,7 @@ func (r *report) classes(d chaos.Description) {
 	oneOf(r, "Visibility", d.Visibility, chaos.Explicit, chaos.Implicit)
 	oneOf(r, "Persistence", d.Persistence, chaos.Transient, chaos.Permanent)
 	oneOf(r, "Effect", d.Effect, chaos.EffectUnknown, chaos.EffectNone, chaos.EffectDone)
-	oneOf(r, "Layer", d.Layer, "", chaos.LayerTool, chaos.LayerLLM, chaos.LayerHTTP, chaos.LayerSQL, chaos.LayerStream,
+	oneOf(r, "Layer", d.Layer, "", chaos.LayerTool, chaos.LayerLLM, chaos.LayerHTTP, chaos.LayerSQL, chaos.LayerGRPC, chaos.LayerStream,
 		chaos.LayerPoint, chaos.LayerContext, chaos.LayerControl, chaos.LayerResource, chaos.LayerMultiAgent)
 }
 

@@ -115,9 +115,12 @@ func mutationOf[T any](name string, fn func(T) T) mutation {
 			given, seen = value, jsonvalue.Document(value)
 		}
 		var changed any = fn(value)
+		if _, boxed := result.(jsonvalue.Boxed); boxed {
+			changed = inForm(changed, result)
+		}
 		made := jsonvalue.Document(changed)
 		// Of JSON only the document counts; Go values may also differ in members without JSON.
-		if jsonhash.Same(seen, made) && (isText || reflect.DeepEqual(given, changed)) {
+		if jsonhash.Same(seen, made) && (isText || equal(given, changed)) {
 			return result
 		}
 		after := inForm(changed, result)
@@ -133,6 +136,11 @@ func mutationOf[T any](name string, fn func(T) T) mutation {
 // decodes into T. An interface type would also accept the JSON itself; the
 // decoded value is preferred.
 func fit[T any](result any) (t T, ok bool) {
+	if b, boxed := result.(jsonvalue.Boxed); boxed {
+		if t, ok = b.Unbox().(T); ok {
+			return t, ok
+		}
+	}
 	t, ok = result.(T)
 	doc, isText := jsonvalue.Text(result)
 	if !isText || ok && reflect.TypeFor[T]().Kind() != reflect.Interface {
@@ -145,11 +153,17 @@ func fit[T any](result any) (t T, ok bool) {
 	return decoded, true
 }
 
-// inForm converts v to the type of result if that holds JSON and v has another
+// inForm converts v to the type of result if that holds JSON, or is boxed, and v has another
 // type. A value that cannot be converted is returned as it is, for the wrapper
 // to refuse.
 func inForm(v, result any) any {
 	if reflect.TypeOf(v) == reflect.TypeOf(result) {
+		return v
+	}
+	if b, ok := result.(jsonvalue.Boxed); ok {
+		if boxed, err := b.Box(v); err == nil {
+			return boxed
+		}
 		return v
 	}
 	if _, ok := jsonvalue.Text(result); !ok {
@@ -176,6 +190,11 @@ func equal(a, b any) bool {
 	}
 	if b == nil && a != nil {
 		return reflect.ValueOf(a).IsZero()
+	}
+	if boxed, ok := a.(jsonvalue.Boxed); ok && reflect.TypeOf(a) == reflect.TypeOf(b) {
+		if same, known := boxed.SameAs(b); known {
+			return same
+		}
 	}
 	return reflect.DeepEqual(a, b)
 }

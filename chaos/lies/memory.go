@@ -126,7 +126,9 @@ func take(c chaos.Call, result any) (a answer, why string) {
 	if a.lost = len(text) > maxKept; a.lost {
 		return a, "the result has more than 1 MiB and is not remembered"
 	}
-	if result != nil {
+	if boxed, ok := result.(jsonvalue.Boxed); ok {
+		a.like, _ = boxed.Box(nil)
+	} else if result != nil {
 		a.like = reflect.Zero(reflect.TypeOf(result)).Interface()
 	}
 	a.text = bytes.Clone(text)

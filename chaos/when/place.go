@@ -180,6 +180,11 @@ func fit[T any](v any) (t T, ok bool) {
 
 // decode is apart from fit because its result is on the heap.
 func decode[T any](v any) (t T, ok bool) {
+	if b, ok := v.(jsonvalue.Boxed); ok {
+		if t, ok = b.Unbox().(T); ok {
+			return t, ok
+		}
+	}
 	doc, isText := jsonvalue.Text(v)
 	switch {
 	case !isText:

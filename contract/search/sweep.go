@@ -122,7 +122,7 @@ func Sweep(ctx context.Context, m *contract.Matrix, o *Options) (*Swept, error) 
 // Usual returns the faults that [Sweep] tries on a call where [Options].Faults is nil: it
 // fails, times out after 5 s, or takes 15 s longer, and what fits its layer:
 //
-//   - a tool or a function returns an empty result;
+//   - a tool, a function or a call of gRPC returns an empty result;
 //   - an HTTP request is answered with status 503, or with a body that is not JSON;
 //   - the connection of a SQL call is lost before it is sent, which package sql overcomes;
 //   - the answer of a model is empty or cut off;
@@ -130,8 +130,8 @@ func Sweep(ctx context.Context, m *contract.Matrix, o *Options) (*Swept, error) 
 //
 // If a call may change something, its reply is also lost after its work was done, and it
 // is executed twice. That is a tool that does not declare [chaos.EffectNone], a function,
-// and an HTTP request that is no GET, HEAD or OPTIONS. The reply to a SQL statement or commit is lost, but no driver
-// sends one twice.
+// and an HTTP request that is no GET, HEAD or OPTIONS. The reply to a SQL statement or commit, or to a unary call of
+// gRPC, is lost, but no driver and no client sends one twice.
 //
 // Each fault more on every call costs about a quarter more runs. e is the call, as the
 // first run made it that has it; tool is zero for a point that is no tool.
@@ -155,6 +155,8 @@ func usualFaults(e chaos.Event, tool chaos.Tool, realTime bool) []chaos.Fault {
 		if strings.Contains(e.Target, ".commit") || strings.Contains(e.Target, ".exec") {
 			all = append(all, lost)
 		}
+	case chaos.LayerGRPC: // gRPC sends a call twice only where a retry policy says so
+		all = append(all, lies.Empty(), lost)
 	case chaos.LayerLLM:
 		all = append(all, chaoshttp.EmptyCompletion(), chaoshttp.CutCompletion(1))
 	case chaos.LayerStream:

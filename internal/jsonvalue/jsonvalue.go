@@ -51,9 +51,23 @@ func Numbers(doc []byte) (v any, err error) {
 	return v, nil
 }
 
+// Boxed is a value as a wrapper shows it to faults and triggers, around the one that its user knows, because Go's type
+// says too little of it: a message of gRPC, whose JSON is that of Protocol Buffers.
+type Boxed interface {
+	// Unbox returns the user's value.
+	Unbox() any
+	// Box puts a value of the user's, one made of a json.RawMessage, or for nil an empty one, into a box like this one.
+	Box(v any) (any, error)
+	// SameAs is that of chaos.Comparer.
+	SameAs(other any) (same, known bool)
+}
+
 // DecodeLike is [Decode] into a new value of the type of v, which is not nil.
 func DecodeLike(doc []byte, v any) (decoded any, err error) {
 	defer usercode.Recover(&err, "its JSON method")
+	if b, ok := v.(Boxed); ok {
+		return b.Box(json.RawMessage(doc))
+	}
 	p := reflect.New(reflect.TypeOf(v))
 	err = json.Unmarshal(doc, p.Interface())
 	return p.Elem().Interface(), err

@@ -41,6 +41,26 @@ func TestForms(t *testing.T) {
 	assert.Equal(t, map[string][]int{"a": {1}}, v)
 }
 
+// crate is boxed: only another crate knows how to read one.
+type crate struct{ lid, text string }
+
+func (c crate) Unbox() any                    { return c.text }
+func (c crate) SameAs(other any) (bool, bool) { return c == other, true }
+func (c crate) MarshalJSON() ([]byte, error)  { return json.Marshal(c.text) }
+func (c crate) Box(v any) (any, error) {
+	var text string
+	err := json.Unmarshal(v.(json.RawMessage), &text)
+	return crate{c.lid, text}, err
+}
+
+func TestABoxedValueIsReadByItsBox(t *testing.T) {
+	v, err := jsonvalue.DecodeLike([]byte(`"new"`), crate{"oak", "old"})
+	require.NoError(t, err)
+	assert.Equal(t, crate{"oak", "new"}, v)
+	_, err = jsonvalue.DecodeLike([]byte(`7`), crate{"oak", "old"})
+	assert.Error(t, err)
+}
+
 func TestDocument(t *testing.T) {
 	raw := json.RawMessage(`{"a":1}`)
 	shown := jsonvalue.Document(raw)

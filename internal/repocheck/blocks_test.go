@@ -205,6 +205,9 @@ func newBlockChecker(t *testing.T) *blockChecker {
 	}
 	c.names["json"] = []string{"encoding/json"} // since Go 1.27 encoding/json/v2 has that name too
 	c.names["mcp"] = []string{"github.com/modelcontextprotocol/go-sdk/mcp"}
+	for _, path := range []string{"google.golang.org/grpc", "google.golang.org/grpc/codes", "google.golang.org/protobuf/proto"} {
+		c.names[filepath.Base(path)] = []string{path}
+	}
 	for _, name := range []string{"assert", "require"} {
 		c.names[name] = []string{"github.com/stretchr/testify/" + name}
 	}
