@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -47,9 +48,12 @@ type Event struct {
 	// Rule and Fault (its kind) name the rule that decided what the caller got; empty
 	// if none was injected. Of several that were delivered it is the last in the order
 	// of their phases, and Also names the others.
-	Rule  string   `json:"rule,omitempty"`
-	Fault string   `json:"fault,omitempty"`
-	Also  []string `json:"also,omitempty"`
+	Rule  string `json:"rule,omitempty"`
+	Fault string `json:"fault,omitempty"`
+	// Pattern is the rule's target, and Class the fault's, if it declares one. No file has them.
+	Pattern string   `json:"-"`
+	Class   Class    `json:"-"`
+	Also    []string `json:"also,omitempty"`
 	// Idle names other rules that were injected without effect.
 	Idle []string `json:"idle,omitempty"`
 	// Masked names rules that matched, but another one decided the call, or their turn
@@ -88,6 +92,25 @@ type Event struct {
 	// Exchange is what a call of a model said, with [InjectorOptions.KeepExchanges], so
 	// far as it was read when this event was made; nil: it was not kept.
 	Exchange *Exchange `json:"exchange,omitempty"`
+}
+
+// LogValue is the event for a log, as a group: what happened to the call, without its values and its error,
+// which may hold secrets. Durations are as [slog.Duration] has them.
+func (e Event) LogValue() slog.Value {
+	all := []slog.Attr{slog.String("target", e.Target), slog.String("outcome", string(e.Outcome)),
+		slog.Duration("took", e.End-e.Start), slog.Int("attempt", e.Attempt), slog.Bool("delivered", e.Delivered)}
+	for _, own := range []struct{ name, value string }{
+		{"cell", e.Cell}, {"lane", e.Lane}, {"layer", string(e.Layer)}, {"rule", e.Rule}, {"fault", e.Fault},
+		{"class", string(e.Class)}, {"effect", string(e.Effect)}, {"heldBack", strings.Join(e.HeldBack, ", ")}, {"note", e.Note},
+	} {
+		if own.value != "" {
+			all = append(all, slog.String(own.name, own.value))
+		}
+	}
+	if e.Asked > 0 {
+		all = append(all, slog.Duration("asked", e.Asked), slog.Duration("spent", e.Spent))
+	}
+	return slog.GroupValue(all...)
 }
 
 // An Exchange is the bodies of a request to a model and of its answer, as text for
@@ -232,7 +255,7 @@ func (r *record) event() Event {
 		e.Call = r.begun
 	}
 	if r.main != nil {
-		e.Rule, e.Fault = r.main.Name, r.main.kind
+		e.Rule, e.Fault, e.Pattern, e.Class = r.main.Name, r.main.kind, r.main.Target, r.main.class
 	}
 	if r.err != nil {
 		e.Err = usercode.ErrorText(r.err)

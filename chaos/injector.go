@@ -194,6 +194,13 @@ func (in *Injector) Refusal() error {
 // LateCalls is the number of calls that were refused because the injector was closed.
 func (in *Injector) LateCalls() uint64 { return in.late.Load() }
 
+// Seed is the seed of the draws.
+func (in *Injector) Seed() uint64 { return in.seed }
+
+// Armed reports whether rules may act: neither [Injector.Disarm] nor [Injector.Close] was called last, nor a
+// safeguard's kill switch, and Arm was where the injector awaits it.
+func (in *Injector) Armed() bool { return in.state.Load() == 0 && !in.killed() }
+
 // Rules returns the rules in force, in order, names filled in.
 func (in *Injector) Rules() []Rule {
 	in.mu.Lock()

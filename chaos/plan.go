@@ -148,6 +148,7 @@ type planRule struct {
 
 type faultTraits struct {
 	kind     string
+	class    Class // empty: not declared
 	phase    Phase
 	failer   Failer // the fault, if it is only an error; else nil
 	stateful bool
@@ -306,7 +307,8 @@ func (c *planRule) setName(name string) {
 func (x *examination) readFault() error {
 	x.method = "its Describe method"
 	if d, ok := x.Fault.(Described); ok {
-		x.kind = d.Describe().Kind
+		described := d.Describe()
+		x.kind, x.class = described.Kind, described.Class
 	} else {
 		x.kind = strings.TrimPrefix(fmt.Sprintf("%T", x.Fault), "*")
 	}

@@ -191,7 +191,7 @@ func (r *liveRun) makeInjector() *chaos.Injector {
 	var in *chaos.Injector
 	if r.scenario != nil {
 		o.KeepValues = r.engine.m.KeepValues || r.needs.Has(NeedResults)
-		o.KeepExchanges = r.engine.m.KeepValues
+		o.KeepExchanges, o.OnEvent = r.engine.m.KeepValues, r.engine.o.OnEvent
 		in = r.scenario.injector(r.cell.Trial, o)
 	} else {
 		o.KeepValues = r.needs.Has(NeedResults)
@@ -416,7 +416,7 @@ func (w *worker) execute(ctx context.Context, r *liveRun, bubble Bubble) *run {
 	if ctx.Err() != nil { // it decides nothing, so the agent is not called
 		return r.sumLocked()
 	}
-	if r.result.undecided = w.engine.refusal(bubble != nil); r.result.undecided != nil {
+	if r.result.undecided = cmp.Or(r.result.undecided, w.engine.refusal(bubble != nil)); r.result.undecided != nil {
 		return r.sumLocked()
 	}
 	r.limit = w.engine.cellLimit(bubble != nil, len(r.prompts))

@@ -26,7 +26,8 @@ type collector struct {
 	faulty        bool          // OnCell failed, and is not called again
 	cancelled     bool          // before the end
 	warnedOfWorld bool
-	rounds        *rounds // nil: all jobs are done
+	rounds        *rounds   // nil: all jobs are done
+	progress      *progress // nil: nobody is told
 	cells         []CellReport
 	file          *fileWriter // nil: none was asked for
 	err           error       // of the file from which the run goes on
@@ -48,7 +49,7 @@ const aheadOfSlowest = 64
 func (e *engine) runAll(ctx context.Context) (*Report, error) {
 	workers := e.workers()
 	c := &collector{engine: e, ahead: make(chan struct{}, aheadOfSlowest*workers), waiting: map[int]finished{}, next: 1,
-		onCellCaller: newCaller(), fold: newFold(e.head)}
+		onCellCaller: newCaller(), fold: newFold(e.head), progress: e.newProgress()}
 	defer c.onCellCaller.Release()
 	if e.writer == nil { // that of [Units] has lines
 		var err error
@@ -150,6 +151,9 @@ func (c *collector) done(number int, f finished) {
 	defer c.mu.Unlock()
 	c.price(number, &f)
 	c.file.done(f)
+	if c.progress.add(&f) {
+		c.tellProgress()
+	}
 	if number != c.next {
 		c.waiting[number] = f
 		return
@@ -199,6 +203,7 @@ func (c *collector) notify(r *CellReport) {
 }
 
 func (c *collector) finish(ctx context.Context) (*Report, error) {
+	c.tellProgress()
 	if c.rounds != nil { // the cells are counted again, in the order of the matrix
 		c.fold = newFold(c.fold.head)
 		c.cells = c.fold.addAll(c.rounds.units.inOrder())
@@ -372,7 +377,25 @@ func (w *worker) observe(ctx context.Context, j job, q *inquiry, bubble Bubble) 
 			live.needs |= other.gather
 		}
 	}
-	return w.execute(ctx, live, bubble)
+	return w.execute(w.contextOf(ctx, live), live, bubble)
+}
+
+// contextOf is the context of a run, made outside of its bubble.
+func (w *worker) contextOf(ctx context.Context, r *liveRun) context.Context {
+	onRun := w.engine.o.OnRun
+	if onRun == nil {
+		return ctx
+	}
+	own := ctx
+	why := callAside(&w.checkCaller, w.engine.watchdog(), func() { own = onRun(ctx, r.cell) })
+	if why == "" && own == nil {
+		why = "it returned no context"
+	}
+	if why != "" {
+		r.result.undecided = errors.New("OnRun failed: " + why)
+		return ctx
+	}
+	return own
 }
 
 // conclude judges a cell and fills in its report, with what the report of the matrix needs.

@@ -332,12 +332,7 @@ func (c *collector) spend(f *finished) {
 	}
 	for i := range f.reports {
 		if notes := f.reports[i].notes; notes != nil { // else the cell was left out
-			for _, n := range notes.Judged {
-				r.spent.cost += n.Cost
-			}
-			if notes.Run != nil {
-				r.spent.cost += notes.Run.Cost
-			}
+			r.spent.cost += notes.cost()
 		}
 	}
 	r.why = cmp.Or(r.why, f.unpriced)

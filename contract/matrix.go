@@ -82,6 +82,14 @@ type RunOptions struct {
 	// OnCell is called with the report of each cell, one call at a time, in the order of the
 	// matrix or, with Sequential, of the rounds.
 	OnCell func(*CellReport)
+	// OnProgress is told how far the run is: after cells have ended, ten times a second at most, and at the
+	// end, one call at a time. It must be fast.
+	OnProgress func(Progress)
+	// OnRun returns the context of the run that is made for a cell, made from ctx, such as one with a span; nil: ctx.
+	// Several cells may share a run: see [Matrix.ShareObservations]. A failure makes the cell inconclusive.
+	OnRun func(ctx context.Context, c Cell) context.Context
+	// OnEvent gets the calls of the runs that are cells, as [chaos.InjectorOptions].OnEvent.
+	OnEvent func(context.Context, chaos.Event)
 	// Harness connects the run to a test framework or another host. The zero
 	// value connects it to none.
 	Harness Harness

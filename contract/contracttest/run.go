@@ -2,6 +2,7 @@ package contracttest
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"os"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
@@ -78,6 +80,11 @@ type Options struct {
 	// Resume is the path of a run file from which Run goes on, as in [contract.RunOptions]; "": that
 	// of the environment variable SHAKEDOWN_RESUME, else none. Cells that it has are subtests too.
 	Resume string
+	// OnRun, OnEvent and OnCell watch the runs of cells, as in [contract.RunOptions]; package
+	// chaosotel makes spans of them.
+	OnRun   func(context.Context, contract.Cell) context.Context
+	OnEvent func(context.Context, chaos.Event)
+	OnCell  func(*contract.CellReport)
 	// Reports is a folder for the report in every format; see [Run]. "": that of
 	// the environment variable SHAKEDOWN_REPORTS, else none.
 	Reports string
@@ -133,7 +140,7 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 		o = &own
 	}
 	result, err := m.Run(t.Context(), &contract.RunOptions{
-		Workers: o.Workers, Keep: o.keep(), Watchdog: o.Watchdog,
+		Workers: o.Workers, Keep: o.keep(), Watchdog: o.Watchdog, OnRun: o.OnRun, OnEvent: o.OnEvent, OnCell: o.OnCell,
 		Gather: r.saver.gather(), Sequential: o.Sequential, Budget: o.Budget,
 		File: shard.File(cmp.Or(o.File, os.Getenv(fileVariable))), Build: os.Getenv(buildVariable),
 		Shard: shard, Resume: cmp.Or(o.Resume, os.Getenv(resumeVariable)),

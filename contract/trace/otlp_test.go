@@ -83,6 +83,9 @@ func TestWhatASpanMeans(t *testing.T) {
 		{why: "another MCP request", more: attrs("mcp.method.name", "ping"), target: "work", is: timeline.NodePoint},
 		{why: "a model", more: attrs("gen_ai.operation.name", "chat", "gen_ai.request.model", "small-1"), target: "small-1", is: timeline.NodeLLM},
 		{why: "embeddings are a model's too", more: attrs("gen_ai.operation.name", "embeddings"), target: "work", is: timeline.NodeLLM},
+		{why: "a plan is no call of a model: that has a span of its own", more: attrs("gen_ai.operation.name", "plan", "gen_ai.request.model", "small-1"), target: "plan", is: timeline.NodePoint},
+		{why: "nor is a retrieval", more: attrs("gen_ai.operation.name", "retrieval", "gen_ai.data_source.id", "handbook"), target: "handbook", is: timeline.NodePoint},
+		{why: "nor a memory", more: attrs("gen_ai.operation.name", "search_memory"), target: "search_memory", is: timeline.NodePoint},
 		{why: "an agent", more: attrs("gen_ai.operation.name", "invoke_agent", "gen_ai.agent.name", "planner"), target: "planner", is: timeline.NodeAgent},
 		{why: "HTTP out", more: `"kind":3,` + attrs("http.request.method", "GET", "server.address", "orders"), target: "orders", is: timeline.NodeHTTP},
 		{why: "HTTP out, by the older convention", more: `"kind":3,` + attrs("http.method", "GET", "net.peer.name", "orders"), target: "orders", is: timeline.NodeHTTP},
@@ -111,6 +114,21 @@ func TestWhatASpanMeans(t *testing.T) {
 			assert.Empty(t, r.Notes)
 		})
 	}
+}
+
+// A model is called once, although the plan that it makes, and the retrieval that embeds a question, are spans too.
+func TestStepsAroundModelsAreNotCountedTwice(t *testing.T) {
+	model := func(operation string) string {
+		return attrs("gen_ai.operation.name", operation, "gen_ai.request.model", "small-1")
+	}
+	run, err := trace.ReadOTLP(strings.NewReader(request("",
+		aSpan(1, 0, "plan trip", 0, 50, model("plan")), aSpan(2, 1, "chat small-1", 10, 30, model("chat")),
+		aSpan(3, 0, "retrieval", 60, 50, model("retrieval")), aSpan(4, 3, "embeddings small-1", 70, 30, model("embeddings")))), nil)
+	require.NoError(t, err)
+	assert.Equal(t, []timeline.Edge{
+		{From: "agent", To: "plan", Attempts: 1}, {From: "agent", To: "retrieval", Attempts: 1},
+		{From: "plan", To: "small-1", Attempts: 1}, {From: "retrieval", To: "small-1", Attempts: 1},
+	}, run.Graph(timeline.GraphQuery{}).Edges)
 }
 
 func TestParentsAreCallers(t *testing.T) {

@@ -14,6 +14,7 @@ const (
 	Agent Kind = "agent"
 	Model Kind = "model"
 	HTTP  Kind = "http"
+	Step  Kind = "step" // a plan, a retrieval, work on a memory: the calls of models in it have spans of their own
 )
 
 // Node returns the name and the kind of the node that a span calls: by the semantic
@@ -40,6 +41,8 @@ func (s *Span) Node() (name string, kind Kind) {
 		return named("gen_ai.agent.name", "agent.name", "traceloop.entity.name"), Agent
 	case Model:
 		return named("gen_ai.request.model", "llm.model_name", "embedding.model_name", "gen_ai.response.model"), Model
+	case Step:
+		return cmp.Or(as.Text("gen_ai.data_source.id"), as.Text("gen_ai.operation.name")), Step
 	case HTTP:
 		if s.Kind == KindClient {
 			return named("server.address", "net.peer.name"), HTTP
@@ -61,7 +64,9 @@ var conventions = []struct {
 	other     Kind            // of any other value
 }{
 	{"gen_ai.operation.name", map[string]Kind{"execute_tool": Tool, "create_agent": Agent, "invoke_agent": Agent,
-		"invoke_workflow": Agent}, Model},
+		"invoke_workflow": Agent, "plan": Step, "retrieval": Step, "search_memory": Step, "create_memory": Step,
+		"update_memory": Step, "upsert_memory": Step, "delete_memory": Step, "create_memory_store": Step,
+		"delete_memory_store": Step}, Model},
 	{"openinference.span.kind", map[string]Kind{"TOOL": Tool, "AGENT": Agent, "LLM": Model, "EMBEDDING": Model}, ""},
 	{"traceloop.span.kind", map[string]Kind{"tool": Tool, "agent": Agent, "workflow": Agent}, ""},
 	{"ai.toolCall.name", nil, Tool}, // the Vercel AI SDK

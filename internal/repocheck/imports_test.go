@@ -38,11 +38,11 @@ type edge struct {
 const thirdParty = "third-party modules"
 
 var forbidden = []edge{
-	{from: []string{"chaos/..."}, except: []string{"chaos/chaosgrpc"}, to: []string{thirdParty},
+	{from: []string{"chaos/..."}, except: []string{"chaos/chaosgrpc", "chaos/chaosotel/..."}, to: []string{thirdParty},
 		reason: "whoever wraps production code with chaos compiles the standard library alone"},
 	{from: []string{"chaos"}, to: []string{"chaos/*"},
 		reason: "chaos is the ground: it knows faults and triggers through its interfaces, never a concrete one"},
-	{from: []string{"chaos/..."}, to: []string{"scoring/...", "contract/...", "mcpadapter/..."},
+	{from: []string{"chaos/..."}, except: []string{"chaos/chaosotel/otelmatrix"}, to: []string{"scoring/...", "contract/...", "mcpadapter/..."},
 		reason: "imports point down: breaking things knows nothing of judging them"},
 	{from: []string{"chaos/chaoshttp/modeltest"}, to: []string{"chaos/..."},
 		reason: "a scripted model shares no code with the faults that are tried on it"},
@@ -82,12 +82,14 @@ var forbidden = []edge{
 		reason: "contract/fleet keeps the client of NATS away from everyone whose matrix fits one machine"},
 	{from: []string{"/..."}, except: []string{"chaos/chaosgrpc", "examples/..."}, to: []string{"google.golang.org/grpc/..."},
 		reason: "chaos/chaosgrpc keeps gRPC away from everyone whose agent does not speak it"},
+	{from: []string{"/..."}, except: []string{"chaos/chaosotel/...", "examples/..."}, to: []string{"go.opentelemetry.io/..."},
+		reason: "chaos/chaosotel keeps OpenTelemetry away from everyone who does not watch"},
 	{from: []string{"contract/fleet"}, to: []string{"github.com/nats-io/nats-server/..."},
 		reason: "who has a cluster of NATS compiles no server"},
 }
 
 // The modules that users require, by their folder.
-var published = []string{".", "chaos/chaosgrpc", "contract/fleet", "contract/fleet/embedded", "mcpadapter"}
+var published = []string{".", "chaos/chaosgrpc", "chaos/chaosotel", "contract/fleet", "contract/fleet/embedded", "mcpadapter"}
 
 // The requirements of the published modules, which every user of one inherits.
 var allowedRequirements = map[string]map[string]string{
@@ -108,6 +110,15 @@ var allowedRequirements = map[string]map[string]string{
 		"github.com/stretchr/testify": "our tests",
 		"pgregory.net/rapid":          "property tests",
 		"go.uber.org/goleak":          "leak checks in tests",
+	},
+	"chaos/chaosotel": {
+		module:                                "the events and runs that it shows",
+		"go.opentelemetry.io/otel":            "the API",
+		"go.opentelemetry.io/otel/metric":     "the API",
+		"go.opentelemetry.io/otel/trace":      "the API",
+		"go.opentelemetry.io/otel/sdk":        "our tests",
+		"go.opentelemetry.io/otel/sdk/metric": "our tests",
+		"github.com/stretchr/testify":         "our tests",
 	},
 	"contract/fleet": {
 		module:                       "the matrix that is spread",

@@ -41,8 +41,10 @@ func explainSuite(ctx context.Context, c *command) (status int, err error) {
 		if one.report == nil || one.err != nil || ctx.Err() != nil {
 			continue
 		}
-		o := &search.Options{Budget: budget, Secrets: one.matrix.Secrets}
+		told := s.newProgress("explaining " + one.name)
+		o := &search.Options{Budget: budget, Secrets: one.matrix.Secrets, OnProgress: told.search}
 		one.err = search.Explain(ctx, one.matrix, one.report, o)
+		told.end()
 	}
 	if *from != "" {
 		return s.finish(nil)

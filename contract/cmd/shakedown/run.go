@@ -179,6 +179,9 @@ func (s *suiteRun) ask(ctx context.Context, one *matrixRun) {
 			}
 		}
 	}
+	told := s.newProgress(one.name)
+	defer told.end()
+	o.OnProgress = told.run
 	one.report, one.err = one.matrix.Run(ctx, o)
 }
 

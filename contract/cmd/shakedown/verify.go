@@ -38,7 +38,9 @@ func verifyClaim(ctx context.Context, c *command) (status int, err error) {
 			m = own.matrix
 		}
 	}
-	again, err := m.RunAgain(ctx, claim, *rerun, *seed, &contract.RunOptions{Build: *build})
+	told := c.newProgress("verifying")
+	again, err := m.RunAgain(ctx, claim, *rerun, *seed, &contract.RunOptions{Build: *build, OnProgress: told.run})
+	told.end()
 	switch {
 	case ctx.Err() != nil:
 		return inconclusive, fmt.Errorf("shakedown: %s is not verified: the run was ended", operands[1])
