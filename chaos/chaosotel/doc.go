@@ -9,9 +9,9 @@
 // # Spans
 //
 // A call with a fault adds the span event shakedown.fault to the span of its context, which is the caller's, such as
-// that of a tool call. If that span has ended, as with a call that outlives its caller, the event is a span of the same name,
-// in the same trace and with a link to it. Where the trace is not sampled, nothing is made. The attributes, each with
-// shakedown.fault. before it:
+// that of a tool call. If that span has ended, as with a call that outlives its caller, the event is a span of the
+// same name, in the same trace and with a link to it. Where the trace is not sampled, nothing is made. The
+// attributes, each with shakedown.fault. before it:
 //
 //	kind        of the fault, such as lost_reply
 //	rule        its name
@@ -26,8 +26,8 @@
 //	attempt     of the call, 1 and up
 //	cell, seed  of the injector; cell is absent in a live program
 //
-// Nothing is added to what the model or a tool could see: no header, no argument, no text. The events have no values of
-// calls and no texts of errors.
+// Nothing is added to what the model or a tool could see: no header, no argument, no text. The events have no values
+// of calls and no texts of errors.
 //
 // # Metrics
 //
@@ -36,8 +36,10 @@
 //	shakedown.held_back   counter, {fault}: faults that a limit, a cool-down or a safeguard held back, by rule
 //	shakedown.armed       up-down counter, {injector}: watched injectors whose rules may act
 //
-// Labels are what a plan names, never the name of a call, a cell or a key, so their number is bounded by the plan. Prometheus
-// and others read them through the exporters of the metrics SDK.
+// Labels are what a plan names, never the name of a call, a cell or a key, so their number is bounded by the plan.
+// Prometheus and others read them through the exporters of the metrics SDK.
 //
 // Package otelmatrix, below, has the runs of a matrix as spans.
+//
+// Stability: may change.
 package chaosotel

@@ -112,8 +112,8 @@ func (r *Recorder) Watch(in *chaos.Injector) (stop func()) {
 	})
 }
 
-// Record records an event: use it as [chaos.InjectorOptions].OnEvent, or as that of a matrix. An event of a call without
-// a fault costs nothing. The seed is that of the context's injector.
+// Record records an event: use it as [chaos.InjectorOptions].OnEvent, or as that of a matrix. An event of a call
+// without a fault costs nothing. The seed is that of the context's injector.
 func (r *Recorder) Record(ctx context.Context, e chaos.Event) {
 	r.record(ctx, chaos.FromContext(ctx), &e)
 }

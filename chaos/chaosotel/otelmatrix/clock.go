@@ -10,7 +10,7 @@ import (
 )
 
 // bubbleBegin is when each bubble of testing/synctest begins, by its own clock.
-var bubbleBegin = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
+func bubbleBegin() time.Time { return time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC) }
 
 type clockKey struct{}
 
@@ -26,7 +26,7 @@ type clock struct {
 // real is the real time of a time by the clock of the cell.
 func (c *clock) real(t time.Time) time.Time {
 	if virtual(t, c.begun) {
-		t = c.begun.Add(t.Sub(bubbleBegin))
+		t = c.begun.Add(t.Sub(bubbleBegin()))
 	}
 	since := int64(t.Sub(c.begun))
 	for {
@@ -50,8 +50,8 @@ func (c *clock) end(elapsed time.Duration) time.Time {
 	return c.begun.Add(max(elapsed, time.Duration(c.last.Load())))
 }
 
-// A provider makes spans with the times of the clock in their context. Without one it makes none in virtual time: those
-// of runs that are no cells, such as calm runs, belong to nothing, and are of the year 2000.
+// A provider makes spans with the times of the clock in their context. Without one it makes none in virtual time:
+// those of runs that are no cells, such as calm runs, belong to nothing, and are of the year 2000.
 type provider struct {
 	trace.TracerProvider
 	begun time.Time // by the real clock

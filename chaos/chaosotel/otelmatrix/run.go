@@ -1,6 +1,6 @@
-// Package otelmatrix has the run of a matrix as OpenTelemetry spans: a span for the run (test.suite.name), below it one for each
-// cell (test.case.name, test.case.result.status), which has an event gen_ai.evaluation.result for its invariant and the spans
-// that the agent makes.
+// Package otelmatrix has the run of a matrix as OpenTelemetry spans: a span for the run (test.suite.name), below it
+// one for each cell (test.case.name, test.case.result.status), which has an event gen_ai.evaluation.result for its
+// invariant and the spans that the agent makes.
 //
 //	run := otelmatrix.Start(ctx, "order desk", nil)
 //	report := contracttest.Run(t, matrix, &contracttest.Options{
@@ -10,10 +10,13 @@
 //
 // # Time
 //
-// Cells in virtual time begin in the year 2000, all at the same instant. Spans that are made by [Run.Tracer], and that of
-// the cell, have real times: the beginning of the cell, plus the virtual time since. So a cell that waited an hour in
-// virtual time is an hour long, and may end in the future. Give that provider to the agent; one that the agent has from elsewhere
-// stamps its spans with virtual times. Runs that are no cells, such as calm runs, have no spans.
+// Cells in virtual time begin in the year 2000, all at the same instant. Spans that are made by [Run.Tracer], and
+// that of the cell, have real times: the beginning of the cell, plus the virtual time since. So a cell that waited
+// an hour in virtual time is an hour long, and may end in the future. Give that provider to the agent; one that the
+// agent has from elsewhere stamps its spans with virtual times. Runs that are no cells, such as calm runs, have no
+// spans.
+//
+// Stability: may change.
 package otelmatrix
 
 import (
@@ -59,7 +62,8 @@ type unit struct {
 
 // Start begins the span of a run. name is that of the suite; empty: "matrix".
 func Start(ctx context.Context, name string, o *Options) *Run {
-	r := &Run{provider: otel.GetTracerProvider(), begun: time.Now(), open: map[contract.Cell]*clocked{}, units: map[unit]*clocked{}}
+	r := &Run{provider: otel.GetTracerProvider(), begun: time.Now(),
+		open: map[contract.Cell]*clocked{}, units: map[unit]*clocked{}}
 	if o != nil && o.Tracer != nil {
 		r.provider = o.Tracer
 	}
@@ -84,8 +88,8 @@ func (r *Run) OnRun(ctx context.Context, c contract.Cell) context.Context {
 	return trace.ContextWithSpan(context.WithValue(ctx, clockKey{}, cell.clock), cell)
 }
 
-// OnCell ends the span of a cell: it is [contract.RunOptions].OnCell. A cell that shared the run of another has a span as long,
-// with a link to that one's. A cell that was not run, or that is known from an earlier run, has none.
+// OnCell ends the span of a cell: it is [contract.RunOptions].OnCell. A cell that shared the run of another has a
+// span as long, with a link to that one's. A cell that was not run, or that is known from an earlier run, has none.
 func (r *Run) OnCell(c *contract.CellReport) {
 	r.mu.Lock()
 	cell, ran := r.open[c.Cell], r.units[unit{c.Cell.Scenario, c.Cell.Trial}]
@@ -112,16 +116,16 @@ func (r *Run) OnCell(c *contract.CellReport) {
 		own = append(own, attribute.String("gen_ai.evaluation.explanation", c.Why))
 	}
 	cell.Span.AddEvent("gen_ai.evaluation.result", end, trace.WithAttributes(own...))
-	cell.SetAttributes(attribute.String("test.case.result.status", status), attribute.String("shakedown.severity", c.Severity.String()),
-		attribute.Int("shakedown.faults.delivered", c.Delivered))
+	cell.SetAttributes(attribute.String("test.case.result.status", status),
+		attribute.String("shakedown.severity", c.Severity.String()), attribute.Int("shakedown.faults.delivered", c.Delivered))
 	if c.Violated {
 		cell.SetStatus(codes.Error, c.Why)
 	}
 	cell.Span.End(end)
 }
 
-// statusOf is pass or fail, as the conventions have it, and else the word for the state. value is 1, 0, or nil where nothing
-// was decided.
+// statusOf is pass or fail, as the conventions have it, and else the word for the state. value is 1, 0, or nil where
+// nothing was decided.
 func statusOf(c *contract.CellReport) (status string, value *float64) {
 	switch {
 	case c.State == contract.Held:
