@@ -1,14 +1,11 @@
 package drill
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,6 +17,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+	"github.com/shakedown-go/shakedown/examples/frameworks/internal/page"
 )
 
 // Seen is what the client's caller gets, in words.
@@ -34,13 +32,13 @@ type Seen struct {
 func (c *Client) line(s Seen) string {
 	var parts []string
 	if s.Text != "" {
-		parts = append(parts, code(strconv.Quote(s.Text)))
+		parts = append(parts, page.Code(strconv.Quote(s.Text)))
 	}
 	if s.Refusal != "" {
-		parts = append(parts, "refusal "+code(strconv.Quote(s.Refusal)))
+		parts = append(parts, "refusal "+page.Code(strconv.Quote(s.Refusal)))
 	}
 	for _, call := range s.Calls {
-		parts = append(parts, code(call))
+		parts = append(parts, page.Code(call))
 	}
 	if s.Reason != "" {
 		parts = append(parts, c.Reason+" "+s.Reason)
@@ -67,16 +65,7 @@ func (c *Client) errorLine(err error) string {
 		err = wrapped.Err
 	}
 	text, _, _ := strings.Cut(err.Error(), ": current time")
-	return code(text)
-}
-
-// code formats a text for a table cell, shortened in the middle.
-func code(text string) string {
-	const longest = 80
-	if runes := []rune(text); len(runes) > longest {
-		text = string(runes[:longest/2]) + " … " + string(runes[len(runes)-longest/2:])
-	}
-	return "`" + strings.NewReplacer("|", `\|`, "`", "'", "\r", "", "\n", " ").Replace(text) + "`"
+	return page.Code(text)
 }
 
 // meet makes one call through the fault, in virtual time, with three minutes to
@@ -123,7 +112,7 @@ func (c *Client) live() (http.RoundTripper, func() error) {
 // does, before the provider and before a tape of its answers.
 func (c *Client) Table(t *testing.T) {
 	table := c.tableOf(t, c.live)
-	section(t, c.Section, table)
+	page.Hold(t, "reference/llm-clients.md", c.Section, table)
 	assert.Equal(t, table, c.tableOf(t, c.played(t, c.record(t, false))), "from a tape")
 }
 
@@ -136,26 +125,4 @@ func (c *Client) tableOf(t *testing.T, from source) string {
 		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s |\n", r.name, one, tries, other, retries)
 	}
 	return table.String()
-}
-
-// section holds the part of the page between two comments to what the test
-// found; with UPDATE_GOLDEN=1 it writes it anew.
-func section(t *testing.T, name, text string) {
-	path := filepath.Join("..", "..", "..", "docs", "reference", "llm-clients.md")
-	page, err := os.ReadFile(path)
-	require.NoError(t, err)
-	begin, end := []byte("<!-- "+name+" begin -->\n"), []byte("<!-- "+name+" end -->\n")
-	head, rest, found := bytes.Cut(page, begin)
-	require.True(t, found, "%s has no section %s", path, name)
-	old, tail, found := bytes.Cut(rest, end)
-	require.True(t, found, "the section %s of %s has no end", name, path)
-	text = "\n" + text + "\n"
-	if string(old) == text {
-		return
-	}
-	if os.Getenv("UPDATE_GOLDEN") == "1" {
-		require.NoError(t, os.WriteFile(path, bytes.Join([][]byte{head, begin, []byte(text), end, tail}, nil), 0o644))
-		return
-	}
-	assert.Equal(t, string(old), text, "to accept what the test found: UPDATE_GOLDEN=1 go test -run TestTable .")
 }

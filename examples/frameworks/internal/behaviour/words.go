@@ -1,0 +1,237 @@
+package behaviour
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shakedown-go/shakedown/examples/frameworks/internal/page"
+)
+
+// A cell is what a trial showed, in words.
+type cell struct {
+	outcome []string // for the row of the framework
+	facts   []string // for its own table
+	silent  bool     // a failure or an effect was lost without a word
+}
+
+// words are made of what was seen alone.
+func (f *Framework) words(t *trial, s *seen) (c cell) {
+	if s.Died != "" {
+		c.say("**kills the process**")
+		c.fact("panic: %s", page.Code(s.Died))
+		return c
+	}
+	f.again(t, s, &c)
+	told(t, s, &c)
+	ended(t, s, &c)
+	effects(s, &c)
+	leftovers(s, &c)
+	f.facts(s, &c)
+	return c
+}
+
+func (c *cell) say(format string, args ...any) {
+	c.outcome = append(c.outcome, fmt.Sprintf(format, args...))
+}
+
+func (c *cell) fact(format string, args ...any) {
+	c.facts = append(c.facts, fmt.Sprintf(format, args...))
+}
+
+// silence is a word for what got lost.
+func (c *cell) silence(format string, args ...any) {
+	c.say("**"+format+"**", args...)
+	c.silent = true
+}
+
+// again says what the framework did again by itself: calls that the model did not ask for, and requests.
+func (f *Framework) again(t *trial, s *seen, c *cell) {
+	for _, tool := range []string{lookUp, refund, notify} {
+		if n := len(s.of(tool)) - s.Asked[tool]; n > 0 {
+			c.say("`%s` retried %d × by the framework", tool, n)
+			c.fact("`%s` called %s", tool, f.moments(starts(s.of(tool))))
+		}
+		if n := s.Asked[tool] - len(s.of(tool)); n > 0 && s.Err == "" && s.Panicked == "" && t.column != Malformed {
+			c.silence("%d × `%s` asked for and not called", n, tool)
+		}
+	}
+	var waits []time.Duration
+	for _, i := range s.Failed {
+		if i+1 < len(s.Attempts) {
+			waits = append(waits, s.Attempts[i+1]-s.Attempts[i])
+		}
+	}
+	switch {
+	case len(waits) > 0:
+		c.say("retried %d × (%s)", len(waits), f.after(waits))
+	case t.column == RateLimit:
+		c.say("not retried")
+	}
+}
+
+func starts(calls []toolCall) (all []time.Duration) {
+	for _, call := range calls {
+		all = append(all, call.Start)
+	}
+	return all
+}
+
+// told says what the model got to know of a call that failed.
+func told(t *trial, s *seen, c *cell) {
+	for _, call := range s.Tools {
+		if call.Own > 0 && t.column == TimeOut {
+			c.say("the framework's deadline of %v", call.Own)
+			break
+		}
+	}
+	var failed []string // texts of errors
+	for _, call := range s.of(refund) {
+		if call.Err != "" {
+			failed = append(failed, call.Err)
+		}
+		if call.Panicked {
+			failed = append(failed, panicked)
+		}
+	}
+	results := slices.DeleteFunc(slices.Clone(s.Told), func(text string) bool { return strings.Contains(text, marks[refund]) })
+	malformed := t.column == Malformed && len(s.of(refund)) < s.Asked[refund]
+	switch {
+	case len(results) == 0 && (len(failed) > 0 || malformed):
+		return // told nothing: how it ended is said below
+	case len(results) == 0:
+		if t.column == Malformed {
+			c.say("called as if nothing were wrong")
+			c.fact("the arguments were %s", page.Code(s.of(refund)[0].Args))
+		}
+		return
+	}
+	text := results[0]
+	switch {
+	case strings.Trim(text, " {}[]\"") == "" || strings.Trim(text, " {}[]\"") == "null":
+		c.silence("the model gets an empty result")
+	case len(failed) > 0 && !strings.Contains(text, failed[0]):
+		c.say("told to the model in other words")
+	default:
+		c.say("told to the model")
+	}
+	c.fact("the model got %s", page.Code(text))
+}
+
+// ended says how the agent's function returned.
+func ended(t *trial, s *seen, c *cell) {
+	switch {
+	case s.Hung:
+		c.say("**hangs for ever**, beyond the end of its context")
+	case s.Panicked != "":
+		c.say("**panics** in the caller's goroutine")
+	case s.Err != "" && s.Elapsed >= s.Limit:
+		c.say("hangs until the caller's deadline, fatal")
+	case s.Err != "":
+		c.say("fatal")
+	case strings.TrimSpace(s.Answer) == "":
+		c.silence("silently empty")
+	case s.Answer != s.Said && len(s.Answer) < len(s.Said):
+		c.silence("silently cut")
+	case s.Elapsed >= s.Limit:
+		c.say("hangs until the caller's deadline")
+	case t.column == RateLimit && s.Said == saysDone:
+		c.say("goes on")
+	}
+	switch {
+	case s.Err != "":
+		c.fact("error %s", page.Code(s.Err))
+	case s.Panicked != "":
+		c.fact("panic %s", page.Code(s.Panicked))
+	case !s.Hung:
+		c.fact("answer %s", page.Code(s.Answer))
+	}
+}
+
+// effects says what is wrong with the books.
+func effects(s *seen, c *cell) {
+	for _, book := range []struct {
+		tool, done string
+		entries    []string
+		told       []string
+	}{{refund, "refunded", s.State.Refunds, s.Told}, {notify, "mailed", s.State.Mails, s.ToldMail}} {
+		n, calls := len(book.entries), len(s.of(book.tool))
+		switch {
+		case n > 1 && calls > s.Asked[book.tool]:
+			c.silence("%s %d ×, by the framework's retry", book.done, n)
+		case n > 1:
+			c.say("**%s %d ×**, as the model asks again", book.done, n)
+		case n == 1 && s.Answer != s.Said && !slices.ContainsFunc(book.told, func(text string) bool { return strings.Contains(text, marks[book.tool]) }):
+			c.say("**%s, and nobody knows**", book.done)
+		}
+		for _, call := range s.of(book.tool) {
+			if !call.Ended {
+				c.say("`%s` still runs", book.tool)
+			}
+		}
+	}
+}
+
+func leftovers(s *seen, c *cell) {
+	switch {
+	case len(s.LeftEnded) > 0:
+		c.say("**%s left**", plural(len(s.LeftEnded), "goroutine"))
+		c.fact("left: goroutines of %s", strings.Join(slices.Compact(s.LeftEnded), ", "))
+	case len(s.Left) > 0:
+		c.say("%s left until the context ends", plural(len(s.Left), "goroutine"))
+		c.fact("left: goroutines of %s", strings.Join(slices.Compact(slices.Clone(s.Left)), ", "))
+	}
+	if s.OpenBody {
+		c.say("the body of an answer is not closed")
+	}
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "a " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// facts count.
+func (f *Framework) facts(s *seen, c *cell) {
+	c.fact("refunds: %d asked for, %d made, %d in the books; mails: %d, %d, %d", s.Asked[refund], len(s.of(refund)), len(s.State.Refunds),
+		s.Asked[notify], len(s.of(notify)), len(s.State.Mails))
+	c.fact("requests: %d on the wire, %d reached the model; %s", len(s.Attempts), s.Requests, f.round(s.Elapsed))
+	if slices.ContainsFunc(s.Tools, func(call toolCall) bool { return call.Foreign }) {
+		c.fact("the tool does not get the values of the caller's context")
+	}
+	if slices.ContainsFunc(s.Tools, func(call toolCall) bool { return call.Endless }) {
+		c.fact("the tool does not get the deadline of the caller's context")
+	}
+}
+
+// round is a time as it repeats: exact in a bubble.
+func (f *Framework) round(d time.Duration) string {
+	if f.RealTime != "" {
+		return fmt.Sprintf("about %v", d.Round(time.Second))
+	}
+	return d.Round(time.Millisecond).String()
+}
+
+// after names waits; equal ones once.
+func (f *Framework) after(waits []time.Duration) string {
+	var texts []string
+	for _, w := range waits {
+		texts = append(texts, f.round(w))
+	}
+	if same := slices.Compact(slices.Clone(texts)); len(same) == 1 && len(texts) > 1 {
+		return "after " + same[0] + " each"
+	}
+	return "after " + strings.Join(texts, ", ")
+}
+
+// moments are times since the question.
+func (f *Framework) moments(all []time.Duration) string {
+	var texts []string
+	for _, d := range all {
+		texts = append(texts, f.round(d))
+	}
+	return "after " + strings.Join(texts, ", ")
+}

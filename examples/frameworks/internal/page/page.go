@@ -1,0 +1,102 @@
+// Package page holds parts of the documentation to what tests found: with UPDATE_GOLDEN=1 they write it.
+package page
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Updating reports whether tests write what they find.
+func Updating() bool { return os.Getenv("UPDATE_GOLDEN") == "1" }
+
+// Section returns what is between the comments "<!-- name begin -->" and "<!-- name end -->" of a file below docs.
+func Section(t *testing.T, file, name string) string {
+	t.Helper()
+	_, old, _ := cut(t, read(t, path(t, file)), file, name)
+	return old
+}
+
+// Hold fails the test if the section is not text; with UPDATE_GOLDEN=1 it writes it anew.
+func Hold(t *testing.T, file, name, text string) {
+	t.Helper()
+	where := path(t, file)
+	head, old, tail := cut(t, read(t, where), file, name)
+	text = "\n" + text + "\n"
+	if old == text {
+		return
+	}
+	if Updating() {
+		require.NoError(t, os.WriteFile(where, []byte(head+text+tail), 0o644))
+		return
+	}
+	assert.Equal(t, old, text, "to accept what the test found: UPDATE_GOLDEN=1 go test -run '^%s$' .", t.Name())
+}
+
+// Row is a line of a table in a section, that begins with first. Hold it like a section: a line that is not there
+// yet is written at the end of the table.
+func Row(t *testing.T, file, section, first, row string) {
+	t.Helper()
+	var lines []string
+	found := false
+	for line := range strings.Lines(strings.TrimSpace(Section(t, file, section))) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, first) {
+			line, found = row, true
+		}
+		lines = append(lines, line)
+	}
+	if !found {
+		lines = append(lines, row)
+	}
+	Hold(t, file, section, strings.Join(lines, "\n")+"\n")
+}
+
+func cut(t *testing.T, page, file, name string) (head, old, tail string) {
+	t.Helper()
+	begin, end := "<!-- "+name+" begin -->\n", "<!-- "+name+" end -->\n"
+	head, rest, found := strings.Cut(page, begin)
+	require.True(t, found, "%s has no section %s", file, name)
+	old, tail, found = strings.Cut(rest, end)
+	require.True(t, found, "the section %s of %s has no end", name, file)
+	return head + begin, old, end + tail
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	page, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(page)
+}
+
+// path looks for docs in the folders above that of the test.
+func path(t *testing.T, file string) string {
+	t.Helper()
+	up := ""
+	for range 8 {
+		if path := filepath.Join(up, "docs", filepath.FromSlash(file)); exists(path) {
+			return path
+		}
+		up = filepath.Join(up, "..")
+	}
+	require.Fail(t, "there is no docs/"+file+" above the test")
+	return ""
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// Code formats a text for a table cell, shortened in the middle.
+func Code(text string) string {
+	const longest = 80
+	if runes := []rune(text); len(runes) > longest {
+		text = string(runes[:longest/2]) + " … " + string(runes[len(runes)-longest/2:])
+	}
+	return "`" + strings.NewReplacer("|", `\|`, "`", "'", "\r", "", "\n", " ").Replace(text) + "`"
+}

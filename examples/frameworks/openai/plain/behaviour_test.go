@@ -1,0 +1,26 @@
+package plain
+
+import (
+	"context"
+	"testing"
+
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+	"github.com/shakedown-go/shakedown/examples/frameworks/internal/behaviour"
+)
+
+func framework() behaviour.Framework {
+	return behaviour.Framework{
+		Name: "openai-go", Module: "github.com/openai/openai-go/v3", Dir: "openai/plain", API: chaoshttp.OpenAI, Target: "POST api.openai.example/*",
+		Ask: func(ctx context.Context, w behaviour.World, question string) (string, error) {
+			return ask(ctx, w.Model, w.Tools, question, false)
+		},
+		Streamed: func(ctx context.Context, w behaviour.World, question string) (string, error) {
+			return ask(ctx, w.Model, w.Tools, question, true)
+		},
+		Silent: []behaviour.Silence{{Column: behaviour.CutStream,
+			Fact: "a stream of responses that ends before `response.completed` ends `Next` as a whole one does, and `Err` is nil."}},
+	}
+}
+
+func TestBehaviour(t *testing.T) { framework().Table(t) }
+func TestContract(t *testing.T)  { framework().Contract(t) }
