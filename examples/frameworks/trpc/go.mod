@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/shakedown-go/shakedown v0.0.0
-	github.com/stretchr/testify v1.12.1
+	github.com/shakedown-go/shakedown/examples/frameworks/internal v0.0.0-00010101000000-000000000000
 	trpc.group/trpc-go/trpc-agent-go v1.11.0
 )
 
@@ -14,10 +14,13 @@ require (
 	github.com/creack/pty v1.1.24 // indirect
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
+	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.22.0 // indirect
 	github.com/openai/openai-go v1.12.0 // indirect
 	github.com/panjf2000/ants/v2 v2.10.0 // indirect
+	github.com/sergi/go-diff v1.4.0 // indirect
+	github.com/stretchr/testify v1.12.1 // indirect
 	github.com/tidwall/gjson v1.14.4 // indirect
 	github.com/tidwall/match v1.1.1 // indirect
 	github.com/tidwall/pretty v1.2.1 // indirect

@@ -1,6 +1,7 @@
 package behaviour
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,8 @@ type model struct {
 
 	mu       sync.Mutex
 	requests []asked
-	turns    map[int]modeltest.Answer // what it said, by turn
+	said     []modeltest.Answer // by conversation, in order
+	known    map[string]bool    // the conversations that were answered: a request that is sent again gets the same answer
 }
 
 // asked is a request that reached the model.
@@ -55,7 +57,7 @@ type asked struct {
 }
 
 func newModel(together bool) *model {
-	return &model{together: together, turns: map[int]modeltest.Answer{}}
+	return &model{together: together, known: map[string]bool{}}
 }
 
 func (m *model) answer(_ context.Context, r modeltest.Request) (modeltest.Answer, error) {
@@ -66,7 +68,10 @@ func (m *model) answer(_ context.Context, r modeltest.Request) (modeltest.Answer
 	}
 	m.requests = append(m.requests, asked{time.Now(), r.Turn, r.Stream, r.Messages})
 	a := m.next(r.Messages)
-	m.turns[r.Turn] = a
+	if conversation := fmt.Sprint(r.Messages); !m.known[conversation] {
+		m.known[conversation] = true
+		m.said = append(m.said, a)
+	}
 	return a, nil
 }
 
@@ -129,7 +134,7 @@ func outcome(messages []modeltest.Message, tool string) (t tried) {
 
 // calls are how often the model called a tool: an answer that was sent again is one.
 func (m *model) calls(tool string) (n int) {
-	for _, a := range m.turns {
+	for _, a := range m.said {
 		for _, c := range a.Calls {
 			if c.Name == tool {
 				n++
@@ -150,14 +155,23 @@ func (m *model) results(tool string) (texts []string) {
 }
 
 // last is the newest answer in text; empty: it gave none.
-func (m *model) last() string {
-	text, newest := "", 0
-	for turn, a := range m.turns {
-		if turn > newest && a.Text != "" {
-			text, newest = a.Text, turn
-		}
+func (m *model) last() (text string) {
+	for _, a := range m.said {
+		text = cmp.Or(a.Text, text)
 	}
 	return text
+}
+
+// reads is the first message that is no tool's result and contains the text; empty: there is none.
+func (m *model) reads(text string) string {
+	for _, r := range m.requests {
+		for _, message := range r.Messages {
+			if message.Role != "tool" && strings.Contains(message.Text, text) {
+				return message.Text
+			}
+		}
+	}
+	return ""
 }
 
 func (m *model) String() string { return fmt.Sprintf("%d requests", len(m.requests)) }

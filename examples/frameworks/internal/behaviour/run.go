@@ -2,6 +2,7 @@ package behaviour
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,6 +37,7 @@ type seen struct {
 	Asked     map[string]int  `json:"asked"`     // how often the model called each tool
 	Told      []string        `json:"told"`      // what it was told of its refunds
 	ToldMail  []string        `json:"toldMail"`  // and of its mails
+	Read      string          `json:"read"`      // a message that is no tool's result and has the error of a refund
 	State     State           `json:"state"`     // of the desk
 	Delivered bool            `json:"delivered"` // the fault was
 	Note      string          `json:"note"`      // why not
@@ -209,6 +211,11 @@ func (a *asking) seen(s seen) seen {
 	s.Requests, s.Said = len(a.model.requests), a.model.last()
 	s.Asked = map[string]int{lookUp: a.model.calls(lookUp), refund: a.model.calls(refund), notify: a.model.calls(notify)}
 	s.Told, s.ToldMail = a.model.results(refund), a.model.results(notify)
+	for _, c := range s.of(refund) {
+		if c.Err != "" {
+			s.Read = cmp.Or(s.Read, a.model.reads(c.Err))
+		}
+	}
 	for _, e := range a.in.Events() {
 		if e.Layer == chaos.LayerLLM || e.Layer == chaos.LayerHTTP {
 			if e.Rule != "" && e.Outcome == chaos.OutcomeInjected {

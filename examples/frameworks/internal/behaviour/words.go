@@ -98,6 +98,10 @@ func told(t *trial, s *seen, c *cell) {
 	results := slices.DeleteFunc(slices.Clone(s.Told), func(text string) bool { return strings.Contains(text, marks[refund]) })
 	malformed := t.column == Malformed && len(s.of(refund)) < s.Asked[refund]
 	switch {
+	case len(results) == 0 && s.Read != "":
+		c.say("told to the model, as no tool's result")
+		c.fact("the model got %s", page.Code(s.Read))
+		return
 	case len(results) == 0 && (len(failed) > 0 || malformed):
 		return // told nothing: how it ended is said below
 	case len(results) == 0:
@@ -162,7 +166,7 @@ func effects(s *seen, c *cell) {
 			c.silence("%s %d ×, by the framework's retry", book.done, n)
 		case n > 1:
 			c.say("**%s %d ×**, as the model asks again", book.done, n)
-		case n == 1 && s.Answer != s.Said && !slices.ContainsFunc(book.told, func(text string) bool { return strings.Contains(text, marks[book.tool]) }):
+		case n == 1 && (s.Err != "" || s.Answer != s.Said) && !slices.ContainsFunc(book.told, func(text string) bool { return strings.Contains(text, marks[book.tool]) }):
 			c.say("**%s, and nobody knows**", book.done)
 		}
 		for _, call := range s.of(book.tool) {
