@@ -41,6 +41,11 @@ type Framework struct {
 	// Silent says for the maintainers what is lost in silence. Each column whose cell has a silence needs a fact, and
 	// no other may have one.
 	Silent []Silence
+	// Differs says, for a column, what is else outside of this test: "a server tries again". It stands in the cell.
+	Differs map[Column]string
+	// GoesOn is what runs on by design when its caller has gone, in place of goroutines that are left: "the workflow goes
+	// on"; empty: nothing should.
+	GoesOn string
 	// RealTime is why the agent cannot run in a bubble of testing/synctest; empty: it runs in one. Times are rounded
 	// then, and goroutines are those of the process.
 	RealTime string

@@ -27,8 +27,11 @@ func (f *Framework) words(t *trial, s *seen) (c cell) {
 	told(t, s, &c)
 	ended(t, s, &c)
 	effects(s, &c)
-	leftovers(s, &c)
+	f.leftovers(s, &c)
 	f.facts(s, &c)
+	if note := f.Differs[t.column]; note != "" {
+		c.say("but %s", note)
+	}
 	return c
 }
 
@@ -177,8 +180,10 @@ func effects(s *seen, c *cell) {
 	}
 }
 
-func leftovers(s *seen, c *cell) {
+func (f *Framework) leftovers(s *seen, c *cell) {
 	switch {
+	case f.GoesOn != "" && len(s.LeftEnded) > 0:
+		c.say("**%s**", f.GoesOn)
 	case len(s.LeftEnded) > 0:
 		c.say("**%s left**", plural(len(s.LeftEnded), "goroutine"))
 		c.fact("left: goroutines of %s", strings.Join(slices.Compact(s.LeftEnded), ", "))
