@@ -27,6 +27,20 @@ func framework() behaviour.Framework {
 	return behaviour.Framework{
 		Name: "eino", Module: "github.com/cloudwego/eino", Dir: "eino", API: chaoshttp.OpenAI, Target: "POST api.openai.example/*",
 		Ask: asking(false), Streamed: asking(true),
+		Add: map[behaviour.Column]string{
+			behaviour.ToolError: "a `compose.ToolMiddleware` that makes a result of the error, for the model to read: by default an error of a tool ends the run.",
+			behaviour.Panic:     "a `recover` in that middleware: only that of a call beside another is Eino's, the first call's ends the run while the others still work.",
+			behaviour.TimeOut:   "a deadline for each call, in that middleware.",
+			behaviour.LostReply: "a key by which the tool knows a call that is made again; the identifier of the call is `compose.GetToolCallID(ctx)`.",
+			behaviour.CutStream: "a look at `ResponseMeta.FinishReason` of the last message: it is empty if the stream was cut.",
+			behaviour.RateLimit: "`ModelRetryConfig` of the agent. Its waits do not heed Retry-After.",
+		},
+		Silent: []behaviour.Silence{
+			{Column: behaviour.CutStream, Fact: "a stream of chat completions that ends before its `[DONE]` and before a finish reason ends as a whole one " +
+				"does. What came of the answer is the answer; if nothing came, the answer is empty, and there is no error."},
+			{Column: behaviour.Parallel, Fact: "when one of the tool calls of a turn fails, the results of those that succeeded are dropped: the error names " +
+				"the one that failed, and no event tells of the others."},
+		},
 	}
 }
 

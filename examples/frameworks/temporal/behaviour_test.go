@@ -65,6 +65,26 @@ func framework() behaviour.Framework {
 			}
 			return get(ctx)
 		},
+		GoesOn: "the workflow goes on",
+		Differs: map[behaviour.Column]string{
+			behaviour.TimeOut: "a server makes another attempt, as after an error, which the test suite does not",
+		},
+		Add: map[behaviour.Column]string{
+			behaviour.ToolError: "an end of the attempts: `MaximumAttempts` or `ScheduleToCloseTimeout`, and `temporal.NewNonRetryableApplicationError` for what " +
+				"no attempt overcomes. To tell the model, give it the text of the activity's error as the result.",
+			behaviour.TimeOut: "a short `StartToCloseTimeout`, and `ScheduleToCloseTimeout`: the first is for one attempt.",
+			behaviour.LostReply: "a key by which the tool knows a call that is made again, such as run and activity identifiers of `activity.GetInfo(ctx)`, which all attempts share; " +
+				"or `MaximumAttempts: 1`.",
+			behaviour.Malformed: "a non-retryable error for arguments that do not fit.",
+			behaviour.RateLimit: "`NextRetryDelay` of an application error, made from Retry-After: the policy does not know that header.",
+			behaviour.Expired:   "`client.CancelWorkflow` when the caller gives up, and heartbeats, without which an activity does not learn of it.",
+			behaviour.Parallel:  "a `Get` of every future before the workflow returns.",
+		},
+		Silent: []behaviour.Silence{
+			{Column: behaviour.LostReply, Fact: "an activity runs at least once, as Temporal documents: one that did its work and lost its reply runs again, and the answer tells of " +
+				"one refund. The attempt is in the history and in `activity.GetInfo`."},
+			{Column: behaviour.Parallel, Fact: "a workflow that returns with the first error, as the examples do, forgets the results of the activities beside."},
+		},
 	}
 }
 

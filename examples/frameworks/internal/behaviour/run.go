@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,27 +22,29 @@ import (
 
 // seen is what was observed of one question. All times are since it was asked.
 type seen struct {
-	Answer   string `json:"answer,omitempty"`
-	Err      string `json:"err,omitempty"`
-	Panicked string `json:"panicked,omitempty"` // the agent's function did, with this value
-	Hung     bool   `json:"hung,omitempty"`     // it had not returned a minute after the end of its context
-	Died     string `json:"died,omitempty"`     // the process did
+	Answer    string `json:"answer,omitempty"`
+	Err       string `json:"err,omitempty"`
+	Cancelled bool   `json:"cancelled,omitempty"` // Err matches an end of a context
+	Refused   string `json:"refused,omitempty"`   // the provider's error for a request that is not allowed
+	Panicked  string `json:"panicked,omitempty"`  // the agent's function did, with this value
+	Hung      bool   `json:"hung,omitempty"`      // it had not returned a minute after the end of its context
+	Died      string `json:"died,omitempty"`      // the process did
 
 	Elapsed time.Duration `json:"elapsed"`
 	Limit   time.Duration `json:"limit"` // of the caller's context
 	Said    string        `json:"said"`  // the model's answer in the end; empty: it was not asked for one
 
-	Tools     []toolCall      `json:"tools"`
-	Attempts  []time.Duration `json:"attempts"`  // the requests on the wire, by when they began
-	Failed    []int           `json:"failed"`    // which of them a fault failed, by index
-	Requests  int             `json:"requests"`  // those that reached the model
-	Asked     map[string]int  `json:"asked"`     // how often the model called each tool
-	Told      []string        `json:"told"`      // what it was told of its refunds
-	ToldMail  []string        `json:"toldMail"`  // and of its mails
-	Read      string          `json:"read"`      // a message that is no tool's result and has the error of a refund
-	State     State           `json:"state"`     // of the desk
-	Delivered bool            `json:"delivered"` // the fault was
-	Note      string          `json:"note"`      // why not
+	Tools       []toolCall      `json:"tools"`
+	Attempts    []time.Duration `json:"attempts"`    // the requests on the wire, by when they began
+	Failed      []int           `json:"failed"`      // which of them a fault failed, by index
+	Requests    int             `json:"requests"`    // those that reached the model
+	Asked       map[string]int  `json:"asked"`       // how often the model called each tool
+	Told        []string        `json:"told"`        // what it was told of its refunds
+	ToldMail    []string        `json:"toldMail"`    // and of its mails
+	Read        string          `json:"read"`        // a message that is no tool's result and has the error of a refund
+	State       State           `json:"state"`       // of the desk
+	Undelivered []string        `json:"undelivered"` // faults that nothing met
+	Note        string          `json:"note"`        // why not
 
 	Left      []string `json:"left,omitempty"`      // goroutines a second after the answer
 	LeftEnded []string `json:"leftEnded,omitempty"` // and a second after the end of the context
@@ -97,9 +101,8 @@ func (f *Framework) limit() time.Duration {
 
 // ask asks the agent one question, in the bubble of the caller.
 func (f *Framework) ask(t *trial) (seen, error) {
-	rules := []chaos.Rule{}
-	switch {
-	case t.cut > 0:
+	rules := t.rules
+	if t.cut > 0 {
 		calm := *t
 		calm.cut = 0
 		before, err := f.prepare(&calm, nil)
@@ -109,9 +112,7 @@ func (f *Framework) ask(t *trial) (seen, error) {
 		if s := before.run(); s.Answer != saysDone {
 			return s, fmt.Errorf("behaviour: without a fault the streamed answer is %q, %s%s", s.Answer, s.Err, s.Panicked)
 		}
-		rules = append(rules, chaos.Rule{Target: f.Target, When: when.Nth(t.cut), Fault: chaoshttp.CutStream(before.events[t.cut] / 2)})
-	case t.rule.Fault != nil:
-		rules = append(rules, t.rule)
+		rules = at(f.Target, when.Nth(t.cut), chaoshttp.CutStream(before.events[t.cut]/2))
 	}
 	a, err := f.prepare(t, rules)
 	if err != nil {
@@ -185,6 +186,7 @@ func (a *asking) run() (s seen) {
 		}
 		if err != nil {
 			s.Err = err.Error()
+			s.Cancelled = errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 		}
 	}()
 	select {
@@ -202,6 +204,7 @@ func (a *asking) run() (s seen) {
 // seen adds what the desk, the model and the injector know.
 func (a *asking) seen(s seen) seen {
 	a.in.End()
+	s.Undelivered = a.in.Undelivered()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, c := range a.calls {
@@ -222,10 +225,12 @@ func (a *asking) seen(s seen) seen {
 				s.Failed = append(s.Failed, len(s.Attempts))
 			}
 			s.Attempts = append(s.Attempts, e.Start)
+			if e.Outcome == chaos.OutcomeFailed && strings.HasPrefix(e.Err, "400") {
+				s.Refused = e.Err
+			}
 			s.OpenBody = s.OpenBody || e.Outcome == chaos.OutcomeOpen
 		}
 		if e.Rule != "" {
-			s.Delivered = s.Delivered || e.Delivered
 			s.Note += e.Note
 		}
 	}

@@ -70,7 +70,10 @@ func (f Framework) Table(t *testing.T) {
 		t.Run(try.name, func(t *testing.T) {
 			ran++
 			s := f.observe(t, &try)
-			require.True(t, s.Delivered || s.Died != "", "the fault was not delivered: %s", s.Note)
+			require.Empty(t, s.Undelivered, "a fault was not delivered: %s", s.Note)
+			if try.column == Panic && s.Died != "" {
+				require.Contains(t, s.Died, panicked, "the process ended for another reason")
+			}
 			c := f.words(&try, &s)
 			outcome := strings.Join(c.outcome, ", ")
 			row := fmt.Sprintf("| %s | %s | %s | [`%s`](%s) |", f.title(&try), outcome, strings.Join(c.facts, "; "), t.Name(), f.file())

@@ -2,12 +2,16 @@ package behaviour
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/examples/frameworks/internal/page"
 )
+
+// longest is the length of a text in a cell.
+const longest = 160
 
 // A cell is what a trial showed, in words.
 type cell struct {
@@ -20,13 +24,14 @@ type cell struct {
 func (f *Framework) words(t *trial, s *seen) (c cell) {
 	if s.Died != "" {
 		c.say("**kills the process**")
-		c.fact("panic: %s", page.Code(s.Died))
+		c.fact("panic: %s", page.Code(s.Died, longest))
 		return c
 	}
 	f.again(t, s, &c)
 	told(t, s, &c)
-	ended(t, s, &c)
-	effects(s, &c)
+	beside(t, s, &c)
+	f.ended(t, s, &c)
+	effects(t, s, &c)
 	f.leftovers(s, &c)
 	f.facts(s, &c)
 	if note := f.Differs[t.column]; note != "" {
@@ -103,14 +108,14 @@ func told(t *trial, s *seen, c *cell) {
 	switch {
 	case len(results) == 0 && s.Read != "":
 		c.say("told to the model, as no tool's result")
-		c.fact("the model got %s", page.Code(s.Read))
+		c.fact("the model got %s", page.Code(s.Read, longest))
 		return
 	case len(results) == 0 && (len(failed) > 0 || malformed):
 		return // told nothing: how it ended is said below
 	case len(results) == 0:
 		if t.column == Malformed {
 			c.say("called as if nothing were wrong")
-			c.fact("the arguments were %s", page.Code(s.of(refund)[0].Args))
+			c.fact("the arguments were %s", page.Code(s.of(refund)[0].Args, longest))
 		}
 		return
 	}
@@ -123,11 +128,48 @@ func told(t *trial, s *seen, c *cell) {
 	default:
 		c.say("told to the model")
 	}
-	c.fact("the model got %s", page.Code(text))
+	c.fact("the model got %s", page.Code(text, longest))
 }
 
+// beside says what became of the call beside the one that failed.
+func beside(t *trial, s *seen, c *cell) {
+	one, other := s.of(refund), s.of(notify)
+	if t.column != Parallel || len(one) == 0 {
+		return
+	}
+	if len(other) == 0 {
+		c.say("the other is not called")
+		return
+	}
+	if other[0].Start < one[0].Start+failsAfter {
+		c.fact("the calls run at once")
+	} else {
+		c.fact("the calls run one after the other")
+	}
+	switch {
+	case other[0].Ended && other[0].Err != "":
+		c.say("the other is cancelled")
+		c.fact("the other call got %s", page.Code(other[0].Err, longest))
+	case !succeeded(s.ToldMail, notify) && len(s.State.Mails) > 0:
+		c.silence("the other's result is lost")
+	default:
+		c.say("the other goes on")
+	}
+}
+
+// succeeded reports whether a result says that the call of the tool did its work.
+func succeeded(results []string, tool string) bool {
+	return slices.ContainsFunc(results, func(text string) bool { return strings.Contains(text, marks[tool]) })
+}
+
+// tracePattern is a trace of a goroutine, which is never the same, in the text of an error.
+var tracePattern = regexp.MustCompile(`(?s)goroutine \d+ \[.*\n\t\S+:\d+( \+0x[0-9a-f]+)?`)
+
 // ended says how the agent's function returned.
-func ended(t *trial, s *seen, c *cell) {
+func (f *Framework) ended(t *trial, s *seen, c *cell) {
+	if s.Refused != "" {
+		c.say("the provider refuses what is sent back")
+	}
 	switch {
 	case s.Hung:
 		c.say("**hangs for ever**, beyond the end of its context")
@@ -136,7 +178,7 @@ func ended(t *trial, s *seen, c *cell) {
 	case s.Err != "" && s.Elapsed >= s.Limit:
 		c.say("hangs until the caller's deadline, fatal")
 	case s.Err != "":
-		c.say("fatal")
+		c.say("fatal%s", f.late(t, s))
 	case strings.TrimSpace(s.Answer) == "":
 		c.silence("silently empty")
 	case s.Answer != s.Said && len(s.Answer) < len(s.Said):
@@ -148,16 +190,32 @@ func ended(t *trial, s *seen, c *cell) {
 	}
 	switch {
 	case s.Err != "":
-		c.fact("error %s", page.Code(s.Err))
+		c.fact("error %s", page.Code(tracePattern.ReplaceAllString(s.Err, "(a stack trace)"), longest))
 	case s.Panicked != "":
-		c.fact("panic %s", page.Code(s.Panicked))
+		c.fact("panic %s", page.Code(s.Panicked, longest))
 	case !s.Hung:
-		c.fact("answer %s", page.Code(s.Answer))
+		c.fact("answer %s", page.Code(s.Answer, longest))
 	}
 }
 
+// late says how long after the end of the context the agent gave up, and whether its error says so.
+func (f *Framework) late(t *trial, s *seen) (words string) {
+	if t.column != Expired || len(s.of(refund)) == 0 {
+		return ""
+	}
+	if d := s.Elapsed - s.of(refund)[0].Start - cancelAfter; d > cancelAfter {
+		words = ", " + f.round(d) + " later"
+	} else {
+		words = " at once"
+	}
+	if !s.Cancelled {
+		words += ", **and the error is not that of the context**"
+	}
+	return words
+}
+
 // effects says what is wrong with the books.
-func effects(s *seen, c *cell) {
+func effects(t *trial, s *seen, c *cell) {
 	for _, book := range []struct {
 		tool, done string
 		entries    []string
@@ -169,7 +227,7 @@ func effects(s *seen, c *cell) {
 			c.silence("%s %d ×, by the framework's retry", book.done, n)
 		case n > 1:
 			c.say("**%s %d ×**, as the model asks again", book.done, n)
-		case n == 1 && (s.Err != "" || s.Answer != s.Said) && !slices.ContainsFunc(book.told, func(text string) bool { return strings.Contains(text, marks[book.tool]) }):
+		case n == 1 && (s.Err != "" || s.Answer != s.Said) && !succeeded(book.told, book.tool) && t.column != Parallel:
 			c.say("**%s, and nobody knows**", book.done)
 		}
 		for _, call := range s.of(book.tool) {

@@ -20,6 +20,9 @@ import (
 	"github.com/shakedown-go/shakedown/examples/frameworks/internal/page"
 )
 
+// longest is the length of a text in a cell.
+const longest = 80
+
 // Seen is what the client's caller gets, in words.
 type Seen struct {
 	Text, Refusal string
@@ -32,13 +35,13 @@ type Seen struct {
 func (c *Client) line(s Seen) string {
 	var parts []string
 	if s.Text != "" {
-		parts = append(parts, page.Code(strconv.Quote(s.Text)))
+		parts = append(parts, page.Code(strconv.Quote(s.Text), longest))
 	}
 	if s.Refusal != "" {
-		parts = append(parts, "refusal "+page.Code(strconv.Quote(s.Refusal)))
+		parts = append(parts, "refusal "+page.Code(strconv.Quote(s.Refusal), longest))
 	}
 	for _, call := range s.Calls {
-		parts = append(parts, page.Code(call))
+		parts = append(parts, page.Code(call, longest))
 	}
 	if s.Reason != "" {
 		parts = append(parts, c.Reason+" "+s.Reason)
@@ -65,7 +68,7 @@ func (c *Client) errorLine(err error) string {
 		err = wrapped.Err
 	}
 	text, _, _ := strings.Cut(err.Error(), ": current time")
-	return page.Code(text)
+	return page.Code(text, longest)
 }
 
 // meet makes one call through the fault, in virtual time, with three minutes to

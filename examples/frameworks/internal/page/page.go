@@ -92,9 +92,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Code formats a text for a table cell, shortened in the middle.
-func Code(text string) string {
-	const longest = 80
+// Code formats a text for a table cell, shortened in the middle to so many characters.
+func Code(text string, longest int) string {
 	if runes := []rune(text); len(runes) > longest {
 		text = string(runes[:longest/2]) + " … " + string(runes[len(runes)-longest/2:])
 	}
