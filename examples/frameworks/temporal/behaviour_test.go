@@ -4,12 +4,14 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 	"go.temporal.io/sdk/interceptor"
+	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 
@@ -19,7 +21,13 @@ import (
 
 // start begins the workflow in the test suite, with the background context of a worker, and returns what waits for it.
 func start(background context.Context, w behaviour.World, question string) (get func(context.Context) (string, error), err error) {
-	env := newEnvironment(background)
+	var over atomic.Bool // then what would be attempted for ever fails for good
+	env := newEnvironment(background, ServerTimeouts(), &around{call: func(ctx context.Context, in *interceptor.ExecuteActivityInput, next interceptor.ActivityInboundInterceptor) (any, error) {
+		if over.Load() {
+			return nil, sdk.NewNonRetryableApplicationError("the test is over", "over", nil)
+		}
+		return next.ExecuteActivity(ctx, in)
+	}})
 	client := openai.NewClient(option.WithAPIKey("none"), option.WithBaseURL("https://api.openai.example/v1/"),
 		option.WithHTTPClient(&http.Client{Transport: w.Model}), option.WithMaxRetries(0))
 	declared, err := Register(background, env, w.Tools)
@@ -29,6 +37,10 @@ func start(background context.Context, w behaviour.World, question string) (get 
 	env.RegisterActivity(&Model{Client: client, Tools: declared})
 	timed := InBubbleTime(env, Answer)
 	done := make(chan struct{})
+	w.AtEnd(func() {
+		over.Store(true)
+		<-done
+	})
 	go func() {
 		defer close(done)
 		env.ExecuteWorkflow(timed, question)
@@ -66,9 +78,6 @@ func framework() behaviour.Framework {
 			return get(ctx)
 		},
 		GoesOn: "the workflow goes on",
-		Differs: map[behaviour.Column]string{
-			behaviour.TimeOut: "a server makes another attempt, as after an error, which the test suite does not",
-		},
 		Add: map[behaviour.Column]string{
 			behaviour.ToolError: "an end of the attempts: `MaximumAttempts` or `ScheduleToCloseTimeout`, and `temporal.NewNonRetryableApplicationError` for what " +
 				"no attempt overcomes. To tell the model, give it the text of the activity's error as the result.",
@@ -78,12 +87,11 @@ func framework() behaviour.Framework {
 			behaviour.Malformed: "a non-retryable error for arguments that do not fit.",
 			behaviour.RateLimit: "`NextRetryDelay` of an application error, made from Retry-After: the policy does not know that header.",
 			behaviour.Expired:   "`client.CancelWorkflow` when the caller gives up, and heartbeats, without which an activity does not learn of it.",
-			behaviour.Parallel:  "a `Get` of every future before the workflow returns.",
+			behaviour.Parallel:  "where attempts have an end: a `Get` of every future before the workflow returns, or the results of the other activities are dropped.",
 		},
 		Silent: []behaviour.Silence{
 			{Column: behaviour.LostReply, Fact: "an activity runs at least once, as Temporal documents: one that did its work and lost its reply runs again, and the answer tells of " +
 				"one refund. The attempt is in the history and in `activity.GetInfo`."},
-			{Column: behaviour.Parallel, Fact: "a workflow that returns with the first error, as the examples do, forgets the results of the activities beside."},
 		},
 	}
 }

@@ -9,25 +9,34 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// Points is an interceptor of workers that makes an injection point of every activity, under its name. The injector is
-// that of worker.Options.BackgroundActivityContext: contexts of callers do not reach activities. Calls are counted in a
-// lane for each workflow, and events have the attempt.
-type Points struct{ interceptor.WorkerInterceptorBase }
-
-// InterceptActivity is called by the worker.
-func (*Points) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
-	p := &point{}
-	p.Next = next
-	return p
+// Points returns an interceptor for workers that makes an injection point of every activity, under its name. The injector
+// is that of worker.Options.BackgroundActivityContext: the contexts of callers do not reach activities. Calls are counted
+// in a lane for each workflow, by their arguments, and events have the attempt.
+func Points() interceptor.WorkerInterceptor {
+	return &around{call: func(ctx context.Context, in *interceptor.ExecuteActivityInput, next interceptor.ActivityInboundInterceptor) (any, error) {
+		info := activity.GetInfo(ctx)
+		ctx = chaos.WithAttempt(chaos.WithLane(ctx, info.WorkflowExecution.ID), int(info.Attempt))
+		return chaos.WrapDispatch(func(ctx context.Context, _ string, args []any) (any, error) {
+			return next.ExecuteActivity(ctx, &interceptor.ExecuteActivityInput{Args: args})
+		})(ctx, info.ActivityType.Name, in.Args)
+	}}
 }
 
-type point struct{ interceptor.ActivityInboundInterceptorBase }
+// around is an interceptor of activities made of a function.
+type around struct {
+	interceptor.WorkerInterceptorBase
+	call func(context.Context, *interceptor.ExecuteActivityInput, interceptor.ActivityInboundInterceptor) (any, error)
+}
 
-// ExecuteActivity is called by the worker for every attempt.
-func (p *point) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
-	info := activity.GetInfo(ctx)
-	ctx = chaos.WithAttempt(chaos.WithLane(ctx, info.WorkflowExecution.ID), int(info.Attempt))
-	return chaos.WrapDispatch(func(ctx context.Context, _ string, args []any) (any, error) {
-		return p.Next.ExecuteActivity(ctx, &interceptor.ExecuteActivityInput{Args: args})
-	})(ctx, info.ActivityType.Name, in.Args)
+func (a *around) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	return &inbound{interceptor.ActivityInboundInterceptorBase{Next: next}, a}
+}
+
+type inbound struct {
+	interceptor.ActivityInboundInterceptorBase
+	around *around
+}
+
+func (i *inbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
+	return i.around.call(ctx, in, i.Next)
 }

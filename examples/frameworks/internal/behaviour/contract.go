@@ -78,13 +78,21 @@ func (f *Framework) matrix() *contract.Matrix {
 		Invariants: invariants(), Scenarios: f.scenarios(), Seed: 1, Timeout: f.limit(),
 		NewWorld: func(context.Context) (*contract.World, error) {
 			desk := &desk{}
+			var ends []func()
 			tools, err := desk.tools()
 			server := modeltest.New(nil, newModel(false).answer)
 			agent := func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
 				bound := &chaoshttp.Options{Injector: chaos.FromContext(ctx)}
-				return f.Ask(ctx, World{Model: chaoshttp.NewTransport(server, bound), Tools: tools}, prompt)
+				atEnd := func(end func()) { ends = append(ends, end) }
+				return f.Ask(ctx, World{Model: chaoshttp.NewTransport(server, bound), Tools: tools, AtEnd: atEnd}, prompt)
 			}
-			return &contract.World{Agent: agent, Tools: tools, State: func(context.Context) (any, error) { return desk.now(), nil }}, err
+			return &contract.World{Agent: agent, Tools: tools, State: func(context.Context) (any, error) { return desk.now(), nil },
+				Close: func() error {
+					for _, end := range ends {
+						end()
+					}
+					return nil
+				}}, err
 		},
 	}
 }

@@ -20,6 +20,9 @@ import (
 type World struct {
 	Model http.RoundTripper  // answers the requests of the framework's model client
 	Tools chaos.ToolRegistry // look_up, refund and notify; calls meet the faults, with any context
+	// AtEnd is told how to end what the framework runs beyond the question, as [Framework].GoesOn says: it is called when
+	// a cell of the contract has ended.
+	AtEnd func(end func())
 }
 
 // An Agent is a plain agent: no retries and no recovery but the framework's own. It is asked one question, and
@@ -41,8 +44,6 @@ type Framework struct {
 	// Silent says for the maintainers what is lost in silence. Each column whose cell has a silence needs a fact, and
 	// no other may have one.
 	Silent []Silence
-	// Differs says, for a column, what is else outside of this test: "a server tries again". It stands in the cell.
-	Differs map[Column]string
 	// GoesOn is what runs on by design when its caller has gone, in place of goroutines that are left: "the workflow goes
 	// on"; empty: nothing should.
 	GoesOn string

@@ -140,6 +140,7 @@ func (a *asking) world() (World, error) {
 	return World{
 		Model: chaoshttp.NewTransport(a, &chaoshttp.Options{Injector: a.in}),
 		Tools: &watched{chaos.WrapRegistry(registry, a.in), a},
+		AtEnd: func(func()) {}, // the process ends
 	}, nil
 }
 

@@ -29,14 +29,11 @@ func (f *Framework) words(t *trial, s *seen) (c cell) {
 	}
 	f.again(t, s, &c)
 	told(t, s, &c)
-	beside(t, s, &c)
+	f.beside(t, s, &c)
 	f.ended(t, s, &c)
 	effects(t, s, &c)
 	f.leftovers(s, &c)
 	f.facts(s, &c)
-	if note := f.Differs[t.column]; note != "" {
-		c.say("but %s", note)
-	}
 	return c
 }
 
@@ -90,7 +87,7 @@ func starts(calls []toolCall) (all []time.Duration) {
 func told(t *trial, s *seen, c *cell) {
 	for _, call := range s.Tools {
 		if call.Own > 0 && t.column == TimeOut {
-			c.say("the framework's deadline of %v", call.Own)
+			c.say("the framework's deadline of %v", call.Own.Round(time.Millisecond))
 			break
 		}
 	}
@@ -132,7 +129,7 @@ func told(t *trial, s *seen, c *cell) {
 }
 
 // beside says what became of the call beside the one that failed.
-func beside(t *trial, s *seen, c *cell) {
+func (f *Framework) beside(t *trial, s *seen, c *cell) {
 	one, other := s.of(refund), s.of(notify)
 	if t.column != Parallel || len(one) == 0 {
 		return
@@ -150,6 +147,8 @@ func beside(t *trial, s *seen, c *cell) {
 	case other[0].Ended && other[0].Err != "":
 		c.say("the other is cancelled")
 		c.fact("the other call got %s", page.Code(other[0].Err, longest))
+	case !succeeded(s.ToldMail, notify) && f.GoesOn != "" && len(s.LeftEnded) > 0:
+		c.say("the other's result waits for it")
 	case !succeeded(s.ToldMail, notify) && len(s.State.Mails) > 0:
 		c.silence("the other's result is lost")
 	default:
