@@ -32,14 +32,14 @@ func framework() behaviour.Framework {
 			behaviour.Panic:     "a `recover` in that middleware: only that of a call beside another is Eino's, the first call's ends the run while the others still work.",
 			behaviour.TimeOut:   "a deadline for each call, in that middleware.",
 			behaviour.LostReply: "a key by which the tool knows a call that is made again; the identifier of the call is `compose.GetToolCallID(ctx)`.",
-			behaviour.CutStream: "a look at `ResponseMeta.FinishReason` of the last message: it is empty if the stream was cut.",
+			behaviour.CutStream: "a look at `ResponseMeta` of the last message: it is nil or has no `FinishReason` if the stream was cut.",
 			behaviour.RateLimit: "`ModelRetryConfig` of the agent. Its waits do not heed Retry-After.",
 		},
 		Silent: []behaviour.Silence{
 			{Column: behaviour.CutStream, Fact: "a stream of chat completions that ends before its `[DONE]` and before a finish reason ends as a whole one " +
 				"does. What came of the answer is the answer; if nothing came, the answer is empty, and there is no error."},
-			{Column: behaviour.Parallel, Fact: "when one of the tool calls of a turn fails, the results of those that succeeded are dropped: the error names " +
-				"the one that failed, and no event tells of the others."},
+			{Column: behaviour.Parallel, Fact: "when one of the tool calls of a turn fails, the run ends, and the results of those that succeeded are dropped. Their " +
+				"events were sent; the error names only the call that failed, and the conversation that a later run is given has none of them."},
 		},
 	}
 }

@@ -35,3 +35,15 @@ func (t *registered) Declaration() *tool.Declaration { return t.declaration }
 func (t *registered) Call(ctx context.Context, args []byte) (any, error) {
 	return t.registry.CallTool(ctx, t.declaration.Name, args)
 }
+
+// Point makes an injection point of a user's own tool, under its name, with the injector of the context of each call. The
+// framework's callbacks stand before and after a tool, not around it, so that the tool is what is wrapped. Of the tool's
+// other interfaces (streams, long runs) none is kept.
+func Point(t tool.CallableTool) tool.CallableTool { return &point{t} }
+
+type point struct{ tool.CallableTool }
+
+func (p *point) Call(ctx context.Context, args []byte) (any, error) {
+	call := func(ctx context.Context, _ string, args []byte) (any, error) { return p.CallableTool.Call(ctx, args) }
+	return chaos.WrapDispatch(call)(ctx, p.Declaration().Name, args)
+}
