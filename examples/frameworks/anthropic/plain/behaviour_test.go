@@ -18,6 +18,13 @@ func framework() behaviour.Framework {
 		Streamed: func(ctx context.Context, w behaviour.World, question string) (string, error) {
 			return askStreamed(ctx, w.Model, w.Tools, question)
 		},
+		Add: map[behaviour.Column]string{
+			behaviour.Panic:     "a `recover` in the tool itself: the runner calls each tool on a goroutine of its own, which no `recover` of the caller reaches.",
+			behaviour.TimeOut:   "a deadline for each call of a tool (`context.WithTimeout`).",
+			behaviour.LostReply: "an idempotency key for each refund, which the tool knows again; the model cannot tell a lost reply from a lost request.",
+			behaviour.Malformed: "nothing helps within the run: the tool's error is in the history with the arguments that the provider refuses.",
+			behaviour.CutStream: "a look at `StopReason` of the runner's `LastMessage`: it is empty.",
+		},
 		Silent: []behaviour.Silence{{Column: behaviour.CutStream,
 			Fact: "the streaming tool runner takes a stream that ends before `message_stop` for a whole message: a text that is cut is the " +
 				"answer, and a turn whose tool call is cut has no stop reason, which ends the run without the call and without an error."}},

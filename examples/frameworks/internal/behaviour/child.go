@@ -18,8 +18,8 @@ import (
 // resultFile is the variable that tells a process that it is the child of a test, and where its result goes.
 const resultFile = "SHAKEDOWN_BEHAVIOUR_RESULT"
 
-// childTime is the real time that a child has.
-const childTime = time.Minute
+// childTime is the real time that a child has: one that takes it computes for ever.
+const childTime = 5 * time.Minute
 
 // inChild runs make in a process of its own, the test binary with this test alone, and decodes what it gives
 // done. A process that ends before is reported by the first line of its panic and what started the goroutine; "" it did not.

@@ -38,6 +38,7 @@ type seen struct {
 	Attempts    []time.Duration `json:"attempts"`    // the requests on the wire, by when they began
 	Failed      []int           `json:"failed"`      // which of them a fault failed, by index
 	Requests    int             `json:"requests"`    // those that reached the model
+	Repeated    int             `json:"repeated"`    // of these, those that were sent again
 	Asked       map[string]int  `json:"asked"`       // how often the model called each tool
 	Told        []string        `json:"told"`        // what it was told of its refunds
 	ToldMail    []string        `json:"toldMail"`    // and of its mails
@@ -213,6 +214,7 @@ func (a *asking) seen(s seen) seen {
 	}
 	s.State = a.desk.now()
 	s.Requests, s.Said = len(a.model.requests), a.model.last()
+	s.Repeated = s.Requests - len(a.model.said)
 	s.Asked = map[string]int{lookUp: a.model.calls(lookUp), refund: a.model.calls(refund), notify: a.model.calls(notify)}
 	s.Told, s.ToldMail = a.model.results(refund), a.model.results(notify)
 	for _, c := range s.of(refund) {

@@ -78,8 +78,8 @@ func (f Framework) Table(t *testing.T) {
 			outcome := strings.Join(c.outcome, ", ")
 			row := fmt.Sprintf("| %s | %s | %s | [`%s`](%s) |", f.title(&try), outcome, strings.Join(c.facts, "; "), t.Name(), f.file())
 			table.WriteString(row + "\n")
-			if old := was[f.title(&try)]; !page.Updating() {
-				assert.Equal(t, old, row, "%s: docs/frameworks.md has %s, this build has %s", f.Name, was[""], version)
+			if old := was[f.title(&try)]; old != row && !page.Updating() {
+				t.Errorf("%s: the cell has changed\ndocs/frameworks.md, %s:\n%s\nthis build, %s:\n%s", f.Name, was[""], old, version, row)
 			}
 			if try.label != "" {
 				outcome = try.label + ": " + outcome
@@ -90,6 +90,10 @@ func (f Framework) Table(t *testing.T) {
 	}
 	if ran < len(all) || t.Failed() {
 		return // the words of some cells are missing: -run selected others
+	}
+	if was[""] != version && !page.Updating() {
+		t.Errorf("%s: docs/frameworks.md has %s and this build has %s; no cell has changed. To accept: .ci/frameworks", f.Name, was[""], version)
+		return
 	}
 	f.checkSilences(t, silent)
 	page.Hold(t, pageFile, f.Name, "Version "+version+".\n\n"+table.String()+f.adds())

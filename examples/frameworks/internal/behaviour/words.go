@@ -2,7 +2,6 @@ package behaviour
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +27,7 @@ func (f *Framework) words(t *trial, s *seen) (c cell) {
 		return c
 	}
 	f.again(t, s, &c)
-	told(t, s, &c)
+	report(t, s, &c)
 	f.beside(t, s, &c)
 	f.ended(t, s, &c)
 	effects(t, s, &c)
@@ -74,6 +73,9 @@ func (f *Framework) again(t *trial, s *seen, c *cell) {
 	case t.column == RateLimit:
 		c.say("not retried")
 	}
+	if s.Repeated > 0 {
+		c.say("the model asked again %d ×", s.Repeated)
+	}
 }
 
 func starts(calls []toolCall) (all []time.Duration) {
@@ -83,8 +85,8 @@ func starts(calls []toolCall) (all []time.Duration) {
 	return all
 }
 
-// told says what the model got to know of a call that failed.
-func told(t *trial, s *seen, c *cell) {
+// report says what the model got to know of a call that failed.
+func report(t *trial, s *seen, c *cell) {
 	for _, call := range s.Tools {
 		if call.Own > 0 && t.column == TimeOut {
 			c.say("the framework's deadline of %v", call.Own.Round(time.Millisecond))
@@ -125,6 +127,9 @@ func told(t *trial, s *seen, c *cell) {
 	default:
 		c.say("told to the model")
 	}
+	if page.HasStack(text) {
+		c.say("with the stack of the program")
+	}
 	c.fact("the model got %s", page.Code(text, longest))
 }
 
@@ -147,6 +152,8 @@ func (f *Framework) beside(t *trial, s *seen, c *cell) {
 	case other[0].Ended && other[0].Err != "":
 		c.say("the other is cancelled")
 		c.fact("the other call got %s", page.Code(other[0].Err, longest))
+	case (!other[0].Ended || other[0].End > s.Elapsed) && f.GoesOn == "":
+		c.silence("the other goes on after the return")
 	case !succeeded(s.ToldMail, notify) && f.GoesOn != "" && len(s.LeftEnded) > 0:
 		c.say("the other's result waits for it")
 	case !succeeded(s.ToldMail, notify) && len(s.State.Mails) > 0:
@@ -160,9 +167,6 @@ func (f *Framework) beside(t *trial, s *seen, c *cell) {
 func succeeded(results []string, tool string) bool {
 	return slices.ContainsFunc(results, func(text string) bool { return strings.Contains(text, marks[tool]) })
 }
-
-// tracePattern is a trace of a goroutine, which is never the same, in the text of an error.
-var tracePattern = regexp.MustCompile(`(?s)goroutine \d+ \[.*\n\t\S+:\d+( \+0x[0-9a-f]+)?`)
 
 // ended says how the agent's function returned.
 func (f *Framework) ended(t *trial, s *seen, c *cell) {
@@ -189,7 +193,7 @@ func (f *Framework) ended(t *trial, s *seen, c *cell) {
 	}
 	switch {
 	case s.Err != "":
-		c.fact("error %s", page.Code(tracePattern.ReplaceAllString(s.Err, "(a stack trace)"), longest))
+		c.fact("error %s", page.Code(s.Err, longest))
 	case s.Panicked != "":
 		c.fact("panic %s", page.Code(s.Panicked, longest))
 	case !s.Hung:
@@ -226,8 +230,11 @@ func effects(t *trial, s *seen, c *cell) {
 			c.silence("%s %d ×, by the framework's retry", book.done, n)
 		case n > 1:
 			c.say("**%s %d ×**, as the model asks again", book.done, n)
-		case n == 1 && (s.Err != "" || s.Answer != s.Said) && !succeeded(book.told, book.tool) && t.column != Parallel:
-			c.say("**%s, and nobody knows**", book.done)
+		case n == 1 && t.column == Parallel && book.tool == notify: // said already: see beside
+		case n == 1 && (s.Err != "" || s.Panicked != "" || s.Hung) && !succeeded(book.told, book.tool):
+			c.say("**%s although the run failed**", book.done)
+		case n == 1 && strings.TrimSpace(s.Answer) == "" && !succeeded(book.told, book.tool):
+			c.silence("%s, and nobody knows", book.done)
 		}
 		for _, call := range s.of(book.tool) {
 			if !call.Ended {

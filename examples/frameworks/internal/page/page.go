@@ -4,6 +4,7 @@ package page
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -92,8 +93,15 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Code formats a text for a table cell, shortened in the middle to so many characters.
+// stackPattern is the stack of a goroutine, which is never the same, in a text or in the JSON of one.
+var stackPattern = regexp.MustCompile(`(?s)goroutine \d+ \[.*(\n\t|\\n\\t)\S+:\d+( \+0x[0-9a-f]+)?`)
+
+// HasStack reports whether a text shows the stack of a goroutine.
+func HasStack(text string) bool { return stackPattern.MatchString(text) }
+
+// Code formats a text for a table cell, without stacks and shortened in the middle to so many characters.
 func Code(text string, longest int) string {
+	text = stackPattern.ReplaceAllString(text, "(a stack trace)")
 	if runes := []rune(text); len(runes) > longest {
 		text = string(runes[:longest/2]) + " … " + string(runes[len(runes)-longest/2:])
 	}
