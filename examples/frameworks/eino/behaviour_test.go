@@ -38,8 +38,8 @@ func framework() behaviour.Framework {
 		Silent: []behaviour.Silence{
 			{Column: behaviour.CutStream, Fact: "a stream of chat completions that ends before its `[DONE]` and before a finish reason ends as a whole one " +
 				"does. What came of the answer is the answer; if nothing came, the answer is empty, and there is no error."},
-			{Column: behaviour.Parallel, Fact: "when one of the tool calls of a turn fails, the run ends, and the results of those that succeeded are dropped. Their " +
-				"events were sent; the error names only the call that failed, and the conversation that a later run is given has none of them."},
+			{Column: behaviour.Parallel, Fact: "when one of the tool calls of a turn fails, the run ends, and the model is not told of those that succeeded. " +
+				"The error names only the call that failed; an event of the run has the result of each other."},
 		},
 	}
 }

@@ -7,7 +7,8 @@ require (
 	github.com/cloudwego/eino-ext/components/model/openai v0.1.13
 	github.com/eino-contrib/jsonschema v1.0.3
 	github.com/shakedown-go/shakedown v0.0.0
-	github.com/shakedown-go/shakedown/examples/frameworks/internal v0.0.0-00010101000000-000000000000
+	github.com/shakedown-go/shakedown/examples/frameworks/internal v0.0.0
+	github.com/stretchr/testify v1.12.1
 )
 
 require (
@@ -35,7 +36,6 @@ require (
 	github.com/sergi/go-diff v1.4.0 // indirect
 	github.com/sirupsen/logrus v1.9.3 // indirect
 	github.com/slongfield/pyfmt v0.0.0-20220222012616-ea85ff4c361f // indirect
-	github.com/stretchr/testify v1.12.1 // indirect
 	github.com/twitchyliquid64/golang-asm v0.15.1 // indirect
 	github.com/wk8/go-ordered-map/v2 v2.1.8 // indirect
 	github.com/yargevad/filepathx v1.0.0 // indirect

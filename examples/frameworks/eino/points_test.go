@@ -47,12 +47,13 @@ func mails() tool.BaseTool {
 
 // agent calls one tool in each turn, and says what it was told last.
 func agent(t *testing.T, tools []tool.BaseTool, calls ...modeltest.Call) Agent {
-	return Agent{Tools: tools, Middlewares: []compose.ToolMiddleware{Points()}, Model: modeltest.New(t, func(_ context.Context, r modeltest.Request) (modeltest.Answer, error) {
+	answer := func(_ context.Context, r modeltest.Request) (modeltest.Answer, error) {
 		if r.Turn <= len(calls) {
 			return modeltest.Answer{Calls: calls[r.Turn-1 : r.Turn]}, nil
 		}
 		return modeltest.Answer{Text: "told: " + r.Messages[len(r.Messages)-1].Text}, nil
-	})}
+	}
+	return Agent{Tools: tools, Middlewares: []compose.ToolMiddleware{Points()}, Model: modeltest.New(t, answer)}
 }
 
 func armed(t *testing.T, rules ...chaos.Rule) (context.Context, *chaos.Injector) {

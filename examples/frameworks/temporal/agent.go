@@ -75,7 +75,8 @@ func (m *Model) Ask(ctx context.Context, history []json.RawMessage) (json.RawMes
 		}
 		messages = append(messages, one)
 	}
-	completion, err := m.Client.Chat.Completions.New(ctx, openai.ChatCompletionNewParams{Model: openai.ChatModelGPT5_2, Messages: messages, Tools: m.Tools})
+	params := openai.ChatCompletionNewParams{Model: openai.ChatModelGPT5_2, Messages: messages, Tools: m.Tools}
+	completion, err := m.Client.Chat.Completions.New(ctx, params)
 	if err != nil {
 		return nil, err
 	}

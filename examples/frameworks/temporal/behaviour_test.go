@@ -22,7 +22,7 @@ import (
 // start begins the workflow in the test suite, with the background context of a worker, and returns what waits for it.
 func start(background context.Context, w behaviour.World, question string) (get func(context.Context) (string, error), err error) {
 	var over atomic.Bool // then what would be attempted for ever fails for good
-	env := newEnvironment(background, ServerTimeouts(), &around{call: func(ctx context.Context, in *interceptor.ExecuteActivityInput, next interceptor.ActivityInboundInterceptor) (any, error) {
+	env := newEnvironment(background, ServerTimeouts(), &around{call: func(ctx context.Context, in *input, next next) (any, error) {
 		if over.Load() {
 			return nil, sdk.NewNonRetryableApplicationError("the test is over", "over", nil)
 		}

@@ -18,7 +18,9 @@ const aDay = 24 * time.Hour
 // of its own, which jumps over timers and over waits between attempts while no activity runs, so that the time of the
 // bubble, in which faults and tools wait, stands still meanwhile. Here an activity runs as long as the workflow does,
 // and timers take the bubble's time.
-func InBubbleTime[In, Out any](env *testsuite.TestWorkflowEnvironment, f func(workflow.Context, In) (Out, error)) func(workflow.Context, In) (Out, error) {
+func InBubbleTime[In, Out any](
+	env *testsuite.TestWorkflowEnvironment, f func(workflow.Context, In) (Out, error),
+) func(workflow.Context, In) (Out, error) {
 	const name = "runs as long as the workflow"
 	over := make(chan struct{})
 	env.RegisterActivityWithOptions(func(context.Context) error { <-over; return nil }, activity.RegisterOptions{Name: name})
@@ -35,7 +37,7 @@ func InBubbleTime[In, Out any](env *testsuite.TestWorkflowEnvironment, f func(wo
 // ServerTimeouts returns an interceptor for test environments. An attempt that takes longer than StartToCloseTimeout is
 // followed by another on a server, as one that fails; in a test environment it is the last, so here it fails.
 func ServerTimeouts() interceptor.WorkerInterceptor {
-	return &around{call: func(ctx context.Context, in *interceptor.ExecuteActivityInput, next interceptor.ActivityInboundInterceptor) (any, error) {
+	return &around{call: func(ctx context.Context, in *input, next next) (any, error) {
 		deadline, _ := ctx.Deadline()
 		ctx, cancel := context.WithDeadline(ctx, deadline.Add(-1))
 		defer cancel()

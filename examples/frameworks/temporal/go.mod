@@ -6,6 +6,7 @@ require (
 	github.com/openai/openai-go/v3 v3.96.0
 	github.com/shakedown-go/shakedown v0.0.0
 	github.com/shakedown-go/shakedown/examples/frameworks/internal v0.0.0
+	github.com/stretchr/testify v1.12.1
 	go.temporal.io/sdk v1.50.0
 )
 
@@ -23,7 +24,6 @@ require (
 	github.com/robfig/cron v1.2.0 // indirect
 	github.com/sergi/go-diff v1.4.0 // indirect
 	github.com/stretchr/objx v0.5.3 // indirect
-	github.com/stretchr/testify v1.12.1 // indirect
 	github.com/tidwall/gjson v1.20.0 // indirect
 	github.com/tidwall/match v1.1.1 // indirect
 	github.com/tidwall/pretty v1.2.1 // indirect

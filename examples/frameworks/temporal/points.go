@@ -13,11 +13,11 @@ import (
 // is that of worker.Options.BackgroundActivityContext: the contexts of callers do not reach activities. Calls are counted
 // in a lane for each workflow, by their arguments, and events have the attempt.
 func Points() interceptor.WorkerInterceptor {
-	return &around{call: func(ctx context.Context, in *interceptor.ExecuteActivityInput, next interceptor.ActivityInboundInterceptor) (any, error) {
+	return &around{call: func(ctx context.Context, in *input, next next) (any, error) {
 		info := activity.GetInfo(ctx)
 		ctx = chaos.WithAttempt(chaos.WithLane(ctx, info.WorkflowExecution.ID), int(info.Attempt))
 		return chaos.WrapDispatch(func(ctx context.Context, _ string, args []any) (any, error) {
-			return next.ExecuteActivity(ctx, &interceptor.ExecuteActivityInput{Args: args})
+			return next.ExecuteActivity(ctx, &input{Args: args})
 		})(ctx, info.ActivityType.Name, in.Args)
 	}}
 }
@@ -25,10 +25,15 @@ func Points() interceptor.WorkerInterceptor {
 // around is an interceptor of activities made of a function.
 type around struct {
 	interceptor.WorkerInterceptorBase
-	call func(context.Context, *interceptor.ExecuteActivityInput, interceptor.ActivityInboundInterceptor) (any, error)
+	call func(context.Context, *input, next) (any, error)
 }
 
-func (a *around) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+type (
+	input = interceptor.ExecuteActivityInput
+	next  = interceptor.ActivityInboundInterceptor
+)
+
+func (a *around) InterceptActivity(_ context.Context, next next) interceptor.ActivityInboundInterceptor {
 	return &inbound{interceptor.ActivityInboundInterceptorBase{Next: next}, a}
 }
 
@@ -37,6 +42,6 @@ type inbound struct {
 	around *around
 }
 
-func (i *inbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
+func (i *inbound) ExecuteActivity(ctx context.Context, in *input) (any, error) {
 	return i.around.call(ctx, in, i.Next)
 }

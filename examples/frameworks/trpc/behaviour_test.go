@@ -28,7 +28,7 @@ func framework() behaviour.Framework {
 			behaviour.TimeOut:   "a deadline for each call, within the tool; and a look at `ctx.Err()` after the last event.",
 			behaviour.Expired:   "a look at `ctx.Err()` after the last event.",
 			behaviour.LostReply: "a key by which the tool knows a call that is made again; the identifier of the call is in the context, at `tool.ContextKeyToolCallID{}`.",
-			behaviour.CutStream: "a look at `FinishReason` of the last answer: it is nil or empty if the stream was cut; and `llmagent.WithMaxLLMCalls`.",
+			behaviour.CutStream: "a look at `FinishReason` of the last answer: it is nil if the stream was cut; and `llmagent.WithMaxLLMCalls`, an end of the requests.",
 		},
 		Silent: []behaviour.Silence{
 			{Column: behaviour.TimeOut, Fact: expired},

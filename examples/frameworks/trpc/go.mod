@@ -4,7 +4,8 @@ go 1.26.0
 
 require (
 	github.com/shakedown-go/shakedown v0.0.0
-	github.com/shakedown-go/shakedown/examples/frameworks/internal v0.0.0-00010101000000-000000000000
+	github.com/shakedown-go/shakedown/examples/frameworks/internal v0.0.0
+	github.com/stretchr/testify v1.12.1
 	trpc.group/trpc-go/trpc-agent-go v1.11.0
 )
 
@@ -20,7 +21,6 @@ require (
 	github.com/openai/openai-go v1.12.0 // indirect
 	github.com/panjf2000/ants/v2 v2.10.0 // indirect
 	github.com/sergi/go-diff v1.4.0 // indirect
-	github.com/stretchr/testify v1.12.1 // indirect
 	github.com/tidwall/gjson v1.14.4 // indirect
 	github.com/tidwall/match v1.1.1 // indirect
 	github.com/tidwall/pretty v1.2.1 // indirect

@@ -64,7 +64,7 @@ func TestAnEmptyStreamIsAskedForAgain(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			const enough = 1000
-			ctx, in := armed(t, chaos.Rule{Target: "POST api.openai.example/*", Fault: chaoshttp.CutStream(tt.cut)})
+			ctx, _ := armed(t, chaos.Rule{Target: "POST api.openai.example/*", Fault: chaoshttp.CutStream(tt.cut)})
 			requests := 0
 			model := modeltest.New(nil, func(context.Context, modeltest.Request) (modeltest.Answer, error) {
 				if requests++; requests == enough {
@@ -73,7 +73,8 @@ func TestAnEmptyStreamIsAskedForAgain(t *testing.T) {
 				return tt.answer, nil
 			})
 			begun := time.Now()
-			answer, err := Agent{Model: chaoshttp.NewTransport(model, &chaoshttp.Options{Injector: in}), Tools: []tool.Tool{refund(nil)}, Streaming: true}.Ask(ctx, "Refund 1042.")
+			a := Agent{Model: chaoshttp.NewTransport(model, nil), Tools: []tool.Tool{refund(nil)}, Streaming: true}
+			answer, err := a.Ask(ctx, "Refund 1042.")
 			assert.ErrorContains(t, err, "enough", tt.name)
 			assert.Empty(t, answer)
 			assert.Equal(t, enough, requests)
