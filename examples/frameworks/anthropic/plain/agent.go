@@ -22,7 +22,7 @@ func newClient(model http.RoundTripper) anthropic.Client {
 func params(question string) anthropic.BetaToolRunnerParams {
 	// A scripted model remembers no threads: each request has the whole history, as with providers that have none.
 	return anthropic.BetaToolRunnerParams{DisableThread: true, BetaMessageNewParams: anthropic.BetaMessageNewParams{
-		Model: anthropic.ModelClaudeSonnet4_5, MaxTokens: 1024,
+		Model: "claude-sonnet-4-5", MaxTokens: 1024,
 		Messages: []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock(question))},
 	}}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -119,6 +120,7 @@ func (f Framework) Contract(t *testing.T) {
 		})
 	}, &defects)
 	require.Empty(t, died)
+	requests := regexp.MustCompile(regexp.QuoteMeta(strings.TrimSuffix(f.Target, "*")) + `\S*`)
 	var lines []string
 	for _, d := range defects {
 		var broken []string
@@ -127,7 +129,7 @@ func (f Framework) Contract(t *testing.T) {
 				broken = append(broken, name)
 			}
 		}
-		lines = append(lines, fmt.Sprintf("%v: %s → %s", d.Severity, d.Sentence, strings.Join(broken, ", ")))
+		lines = append(lines, fmt.Sprintf("%v: %s → %s", d.Severity, requests.ReplaceAllString(d.Sentence, "the model"), strings.Join(broken, ", ")))
 	}
 	assert.NotEmpty(t, lines, "a plain agent has defects")
 	page.Row(t, pageFile, "defects", "| ["+f.Name+"]", fmt.Sprintf("| [%s](%s) %s | %s |", f.Name, f.file(), f.version(t),

@@ -62,7 +62,7 @@ func (f Framework) Table(t *testing.T) {
 	version := f.version(t)
 	was := oldRows(t, f.Name)
 	t.Run("calm", f.calm)
-	outcomes, silent := map[Column][]string{}, map[Column]bool{}
+	outcomes, silent := map[Column][]labelled{}, map[Column]bool{}
 	var table strings.Builder
 	table.WriteString("| | what happens | what was seen | test |\n|---|---|---|---|\n")
 	all, ran := trials(&f), 0
@@ -81,10 +81,7 @@ func (f Framework) Table(t *testing.T) {
 			if old := was[f.title(&try)]; old != row && !page.Updating() {
 				t.Errorf("%s: the cell has changed\ndocs/frameworks.md, %s:\n%s\nthis build, %s:\n%s", f.Name, was[""], old, version, row)
 			}
-			if try.label != "" {
-				outcome = try.label + ": " + outcome
-			}
-			outcomes[try.column] = append(outcomes[try.column], outcome)
+			outcomes[try.column] = append(outcomes[try.column], labelled{try.label, outcome})
 			silent[try.column] = silent[try.column] || c.silent
 		})
 	}
@@ -142,16 +139,32 @@ func (f *Framework) calm(t *testing.T) {
 	}
 }
 
-func (f *Framework) row(version string, outcomes map[Column][]string) string {
+// labelled are the words of a case.
+type labelled struct{ label, words string }
+
+// row is the framework's in the first table.
+func (f *Framework) row(version string, outcomes map[Column][]labelled) string {
 	cells := []string{fmt.Sprintf("| [%s](#%s) %s", f.Name, anchor(f.Name), version)}
 	for _, column := range Columns() {
 		words := "no streams"
 		if all := outcomes[column]; len(all) > 0 {
-			words = fmt.Sprintf("[%s](%s)", strings.Join(all, "; "), f.file())
+			words = fmt.Sprintf("[%s](%s)", join(all), f.file())
 		}
 		cells = append(cells, words)
 	}
 	return strings.Join(cells, " | ") + " |"
+}
+
+// join says once what is equal in all cases.
+func join(all []labelled) string {
+	if !slices.ContainsFunc(all, func(one labelled) bool { return one.words != all[0].words }) {
+		return all[0].words
+	}
+	var texts []string
+	for _, one := range all {
+		texts = append(texts, one.label+": "+one.words)
+	}
+	return strings.Join(texts, "; ")
 }
 
 func anchor(name string) string { return strings.ReplaceAll(strings.ToLower(name), " ", "-") }

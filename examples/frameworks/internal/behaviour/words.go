@@ -173,21 +173,23 @@ func (f *Framework) ended(t *trial, s *seen, c *cell) {
 	if s.Refused != "" {
 		c.say("the provider refuses what is sent back")
 	}
+	switch late := s.Elapsed >= s.Limit && !s.Hung; {
+	case late && t.column == TimeOut:
+		c.say("hangs until the caller's deadline")
+	case late:
+		c.say("goes on until the caller's deadline")
+	}
 	switch {
 	case s.Hung:
 		c.say("**hangs for ever**, beyond the end of its context")
 	case s.Panicked != "":
 		c.say("**panics** in the caller's goroutine")
-	case s.Err != "" && s.Elapsed >= s.Limit:
-		c.say("hangs until the caller's deadline, fatal")
 	case s.Err != "":
 		c.say("fatal%s", f.late(t, s))
 	case strings.TrimSpace(s.Answer) == "":
 		c.silence("silently empty")
 	case s.Answer != s.Said && len(s.Answer) < len(s.Said):
 		c.silence("silently cut")
-	case s.Elapsed >= s.Limit:
-		c.say("hangs until the caller's deadline")
 	case t.column == RateLimit && s.Said == saysDone:
 		c.say("goes on")
 	}
