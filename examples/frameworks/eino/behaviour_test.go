@@ -29,7 +29,7 @@ func framework() behaviour.Framework {
 		Ask: asking(false), Streamed: asking(true),
 		Add: map[behaviour.Column]string{
 			behaviour.ToolError: "a `compose.ToolMiddleware` that makes a result of the error, for the model to read: by default an error of a tool ends the run.",
-			behaviour.Panic:     "a `recover` in that middleware: only that of a call beside another is Eino's, the first call's ends the run while the others still work.",
+			behaviour.Panic:     "a `recover` in that middleware: a panic in the first call of a turn ends the run while the others still work.",
 			behaviour.TimeOut:   "a deadline for each call, in that middleware.",
 			behaviour.LostReply: "a key by which the tool knows a call that is made again; the identifier of the call is `compose.GetToolCallID(ctx)`.",
 			behaviour.CutStream: "a look at `ResponseMeta` of the last message: it is nil or has no `FinishReason` if the stream was cut.",
