@@ -2,6 +2,7 @@ package eino
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -106,12 +107,12 @@ func TestPoints(t *testing.T) {
 }
 
 // atOnce is an agent whose model calls refund and notify in one turn; notify takes 200 ms.
-func atOnce(t *testing.T, mailed *bool) Agent {
+func atOnce(t *testing.T, mailed *atomic.Bool) Agent {
 	registry, err := chaos.NewRegistry(
 		chaos.Func(chaos.Tool{Name: "refund"}, func(context.Context, refundArgs) (string, error) { return "refunded", nil }),
 		chaos.Func(chaos.Tool{Name: "notify"}, func(context.Context, refundArgs) (string, error) {
 			time.Sleep(200 * time.Millisecond)
-			*mailed = true
+			mailed.Store(true)
 			return "sent", nil
 		}))
 	require.NoError(t, err)
@@ -136,16 +137,16 @@ func TestAPanicOfTheFirstOfParallelCalls(t *testing.T) {
 		{"notify", fault.Panic("boom"), 0, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			mailed := false
+			var mailed atomic.Bool
 			a := atOnce(t, &mailed)
 			ctx, _ := armed(t, chaos.Rule{Target: tt.target, Fault: tt.how})
 			begun := time.Now()
 			_, err := a.Ask(ctx, "Refund order 1042 and tell the customer.")
 			assert.Error(t, err)
 			assert.Equal(t, tt.after, time.Since(begun))
-			assert.Equal(t, tt.mailed, mailed)
+			assert.Equal(t, tt.mailed, mailed.Load())
 			time.Sleep(time.Second)
-			assert.Equal(t, tt.target == "refund", mailed, "a second later")
+			assert.Equal(t, tt.target == "refund", mailed.Load(), "a second later")
 		})
 	}
 }
