@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp/modeltest"
 )
@@ -43,17 +42,9 @@ type model struct {
 	together bool // refund and notify are called in one turn
 
 	mu       sync.Mutex
-	requests []asked
-	said     []modeltest.Answer // by conversation, in order
-	known    map[string]bool    // the conversations that were answered: a request that is sent again gets the same answer
-}
-
-// asked is a request that reached the model.
-type asked struct {
-	At       time.Time
-	Turn     int
-	Stream   bool
-	Messages []modeltest.Message
+	requests []modeltest.Request // that reached the model
+	said     []modeltest.Answer  // by conversation, in order
+	known    map[string]bool     // the conversations that were answered: a request that is sent again gets the same answer
 }
 
 func newModel(together bool) *model {
@@ -66,7 +57,7 @@ func (m *model) answer(_ context.Context, r modeltest.Request) (modeltest.Answer
 	if len(m.requests) == mostRequests {
 		return modeltest.Answer{}, errors.New("behaviour: the agent asks for ever")
 	}
-	m.requests = append(m.requests, asked{time.Now(), r.Turn, r.Stream, r.Messages})
+	m.requests = append(m.requests, r)
 	a := m.next(r.Messages)
 	if conversation := fmt.Sprint(r.Messages); !m.known[conversation] {
 		m.known[conversation] = true
@@ -173,5 +164,3 @@ func (m *model) reads(text string) string {
 	}
 	return ""
 }
-
-func (m *model) String() string { return fmt.Sprintf("%d requests", len(m.requests)) }

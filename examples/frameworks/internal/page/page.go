@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,22 +39,21 @@ func Hold(t *testing.T, file, name, text string) {
 	assert.Equal(t, old, text, "to accept what the test found: UPDATE_GOLDEN=1 go test -run '^%s$' .", t.Name())
 }
 
-// Row is a line of a table in a section, that begins with first. Hold it like a section: a line that is not there
-// yet is written at the end of the table.
+// Row holds the line of a table in a section that begins with first. With UPDATE_GOLDEN=1 it writes the line anew, or
+// at the end of the table if it is not there yet.
 func Row(t *testing.T, file, section, first, row string) {
 	t.Helper()
-	var lines []string
-	found := false
-	for line := range strings.Lines(strings.TrimSpace(Section(t, file, section))) {
-		line = strings.TrimSuffix(line, "\n")
-		if strings.HasPrefix(line, first) {
-			line, found = row, true
-		}
-		lines = append(lines, line)
+	lines := strings.Split(strings.TrimSpace(Section(t, file, section)), "\n")
+	at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, first) })
+	if at < 0 {
+		lines, at = append(lines, ""), len(lines)
 	}
-	if !found {
-		lines = append(lines, row)
+	old := lines[at]
+	if old != row && !Updating() {
+		t.Errorf("docs/%s has\n%s\nand this build\n%s\nto accept: UPDATE_GOLDEN=1 go test -run '^%s$' .", file, old, row, t.Name())
+		return
 	}
+	lines[at] = row
 	Hold(t, file, section, strings.Join(lines, "\n")+"\n")
 }
 
