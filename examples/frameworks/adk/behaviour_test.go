@@ -21,7 +21,7 @@ func framework() behaviour.Framework {
 			return ask(ctx, w.Model, w.Tools, question, agent.StreamingModeSSE)
 		},
 		Add: map[behaviour.Column]string{
-			behaviour.Panic:     "an `OnToolErrorCallback` that keeps the stack from the model; a recover of your own in callbacks and in tool types that are no `functiontool`, whose panics end the process.",
+			behaviour.Panic:     "an `OnToolErrorCallback` that keeps the stack from the model; a recover of your own in callbacks of tools and in tool types that are no `functiontool`, whose panics end the process.",
 			behaviour.TimeOut:   "a deadline for each call, in the handler.",
 			behaviour.LostReply: "an idempotency key. The plugin `retryandreflect` asks the model to try again, whether the tool did its work or not.",
 			behaviour.Malformed: "a look at the `ErrorCode` of events.",

@@ -22,7 +22,8 @@ func framework() behaviour.Framework {
 			behaviour.Panic:     "a `recover` in the tool itself: the runner calls each tool on a goroutine of its own, which no `recover` of the caller reaches.",
 			behaviour.TimeOut:   "a deadline for each call of a tool (`context.WithTimeout`).",
 			behaviour.LostReply: "an idempotency key for each refund, which the tool knows again; the model cannot tell a lost reply from a lost request.",
-			behaviour.Malformed: "nothing helps within the run: the tool's error is in the history with the arguments that the provider refuses.",
+			behaviour.Malformed: "the message thread, which the runner has unless `DisableThread` is set, as here: the provider keeps the history, " +
+				"and the arguments are not sent back with the tool's error. Without it nothing helps within the run.",
 			behaviour.CutStream: "a look at `StopReason` of the runner's `LastMessage`: it is empty.",
 		},
 		Silent: []behaviour.Silence{{Column: behaviour.CutStream,

@@ -28,8 +28,8 @@ func framework() behaviour.Framework {
 		},
 		Silent: []behaviour.Silence{
 			{Column: behaviour.Malformed, Fact: "a response with finishReason `MALFORMED_FUNCTION_CALL` is no error, and its `Text` is empty, as the API has it."},
-			{Column: behaviour.CutStream, Fact: "a stream that ends before any finishReason ends without an error; the chat leaves the turn, " +
-				"the question included, out of its history, and does not say so."},
+			{Column: behaviour.CutStream, Fact: "a stream that ends before any finishReason, and without a token to continue from, ends without an error; the chat leaves the " +
+				"turn, the question included, out of the history that it sends (`History(true)`), and does not say so."},
 		},
 	}
 }

@@ -21,7 +21,7 @@ func framework() behaviour.Framework {
 			behaviour.Panic:     "a `recover` around the call of a tool; its text goes to the model as an error does.",
 			behaviour.TimeOut:   "a deadline for each call of a tool (`context.WithTimeout`).",
 			behaviour.LostReply: "an idempotency key for each refund, which the tool knows again; the model cannot tell a lost reply from a lost request.",
-			behaviour.CutStream: "a look whether `response.completed` came (`ResponseAccumulator.Snapshot().TerminalEvent`).",
+			behaviour.CutStream: "a look whether an event `response.completed` came.",
 		},
 		Silent: []behaviour.Silence{{Column: behaviour.CutStream,
 			Fact: "a stream of responses that ends before `response.completed` ends `Next` as a whole one does, and `Err` is nil."}},
