@@ -135,9 +135,9 @@ func (f *Field) line(before, after string, tested int) string {
 	return s + marked(f.Regression)
 }
 
-// inFile puts "in" before the name of a file.
+// inFile puts "in" before the name of a file that has none.
 func inFile(name string) string {
-	if strings.Contains(name, ".") {
+	if strings.Contains(name, ".") && !strings.HasPrefix(name, "in ") {
 		return "in " + name
 	}
 	return name

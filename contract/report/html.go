@@ -14,7 +14,7 @@ import (
 
 const (
 	mostOnPage = 200     // broken cells in detail
-	mostKept   = 1000    // other cells with their evidence
+	mostKept   = 500     // other cells with their evidence
 	maxCalls   = 100     // calls of a broken cell
 	maxValue   = 300     // columns of a call's arguments, result or error
 	maxSaid    = 4 << 10 // bytes of a side of what a model was asked and said
@@ -26,7 +26,7 @@ const (
 //
 // Every broken field of the table links to its evidence: a picture of the run beside one without
 // faults ([contract.CellReport.Calm]), the answer with what differs and what the reason quotes, and all calls
-// with the faults injected into each. 200 kinds of broken cells are shown so, and 1,000 other cells
+// with the faults injected into each. 200 kinds of broken cells are shown so, and 500 other cells
 // that have evidence, folded; trials that broke for the same reason are one kind. The address of a cell is
 // its name behind the #.
 func HTML(w io.Writer, r *contract.Report) error { return HTMLSince(w, r, nil, "") }

@@ -127,6 +127,7 @@ type Table struct {
 	Legend  []Sign // those that occur
 	Hints   []string
 	Repeat  bool // where a text splits the table, each part has the last column
+	Piece   bool // it is cut from a longer one
 	Wide    int  // columns from this one on hold texts, and are cut late; 0: none does
 }
 

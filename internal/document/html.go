@@ -7,6 +7,7 @@ import (
 	_ "embed" // for the page
 	"encoding/base64"
 	"html/template"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -36,7 +37,8 @@ func (d *Document) HTML() ([]byte, error) {
 		"styles":  func() string { return hashOf(style) },
 		"scripts": func() string { return hashOf(script) },
 		"svg":     (*Picture).svg,
-		"legend":  (*Picture).under,
+		"pieces":  pieces,
+		"legend":  func(p *Picture) string { return drawn.Replace(p.under()) },
 		"line":    func(s string) string { return Clip(s, pageLine) },
 		"value":   func(s string) string { return Clip(s, pageValue) },
 		"lines":   func(s string) string { return Block(s, MaxText) },
@@ -72,6 +74,19 @@ func (d *Document) HTML() ([]byte, error) {
 	var b bytes.Buffer
 	err = t.Execute(&b, d)
 	return b.Bytes(), err
+}
+
+// piece is the most rows of a table in one piece. A browser lays out the pieces of a long table that are seen.
+const piece = 100
+
+// pieces cuts a long table, and repeats its heads.
+func pieces(t *Table) (all []Table) {
+	for rows := range slices.Chunk(t.Rows, piece) {
+		own := *t
+		own.Rows, own.Piece = rows, len(t.Rows) > piece
+		all = append(all, own)
+	}
+	return all
 }
 
 // hashOf is a source of a content security policy: the text itself.

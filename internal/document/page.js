@@ -44,6 +44,7 @@
     el.tabIndex = -1;
     el.focus({ preventScroll: true });
     el.scrollIntoView();
+    requestAnimationFrame(() => requestAnimationFrame(() => el.scrollIntoView())); // what came into view has its height now
   }
   let timer = 0;
   form.addEventListener('input', () => { clearTimeout(timer); timer = setTimeout(apply, 60); });

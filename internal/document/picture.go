@@ -258,6 +258,9 @@ func (p *Picture) legend() string {
 // under is what stands below the picture on a page.
 func (p *Picture) under() string { return strings.TrimSpace(p.legend() + "   " + p.Note) }
 
+// drawn has words for the bars of a drawing.
+var drawn = strings.NewReplacer(markCall, "filled:", markFailed, "red:", markOpen, "dashed:", markWait, "hatched:", "   ", " · ")
+
 const (
 	pictureName = 24 // columns of a row's name
 	pictureCols = 30 // of a run in a text, if it needs no more
