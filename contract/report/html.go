@@ -54,11 +54,13 @@ func HTMLSince(w io.Writer, r, before *contract.Report, name string) error {
 func (v *view) ofPage(item *document.Item, c *contract.CellReport) {
 	item.ID, item.Tags, item.Table = c.Cell.String(), v.tags(c), callTable(c.Evidence)
 	v.calm.shown(item, c, maxCalls, true)
-	item.Details = append(item.Details, document.Detail{Label: "since", Text: v.since.line(c)})
+	_, line := v.since.standing(c)
+	item.Details = append(item.Details, document.Detail{Label: "since", Text: line})
 }
 
 func (v *view) tags(c *contract.CellReport) document.Tags {
-	return document.Tags{State: markOf(c).sign().Class, Scenario: c.Cell.Scenario, Severity: c.Severity.String(), Since: v.since.standing(c)}
+	word, _ := v.since.standing(c)
+	return document.Tags{State: markOf(c).sign().Class, Scenario: c.Cell.Scenario, Severity: c.Severity.String(), Since: word}
 }
 
 // kept has the cells with evidence that are not shown above, on a page.

@@ -34,13 +34,11 @@ func (all calmAnswers) of(c *contract.CellReport) *contract.Observation {
 		prompt = *c.Evidence.Original
 	}
 	kept := all[prompt]
-	if i := slices.IndexFunc(kept, func(o *contract.Observation) bool { return o.Cell.Invariant == c.Cell.Invariant }); i > 0 {
-		return kept[i]
+	if len(kept) == 0 {
+		return c.Evidence.Calm
 	}
-	if len(kept) > 0 {
-		return kept[0]
-	}
-	return c.Evidence.Calm
+	own := func(o *contract.Observation) bool { return o.Cell.Invariant == c.Cell.Invariant }
+	return kept[max(0, slices.IndexFunc(kept, own))]
 }
 
 // shown adds the picture of a cell's run to its item, and the answer beside the calm one. A page has
@@ -110,9 +108,9 @@ func runOf(o *contract.Observation, most int) document.Run {
 	// Events count from when the rules came into force, which may be prompts ago.
 	asked := min(first, last-o.Elapsed)
 	run.Answer = document.Call{Target: "agent", Start: asked, End: asked + o.Elapsed, Attempt: 1}
-	run.End = "answered after " + brief(o.Elapsed)
+	run.End = "answered after " + o.Elapsed.Round(time.Microsecond).String()
 	if strings.TrimSpace(o.Response) == "" {
-		run.End = "no answer after " + brief(o.Elapsed)
+		run.End = "no answer after " + o.Elapsed.Round(time.Microsecond).String()
 	}
 	if more := len(o.Events) - len(run.Calls); more > 0 {
 		run.End += fmt.Sprintf("; %s not drawn", text.Plural(more, "later call"))
@@ -123,32 +121,11 @@ func runOf(o *contract.Observation, most int) document.Run {
 func callOf(e *chaos.Event) document.Call {
 	c := document.Call{Target: e.Target, Lane: e.Lane, Caller: e.Caller, Start: e.Start, End: e.End, Wait: e.Spent,
 		Attempt: e.Attempt, Failed: e.Err != "" || e.Outcome == chaos.OutcomeInjected || e.Outcome == chaos.OutcomeFailed ||
-			e.Outcome == chaos.OutcomePanicked, Open: e.Outcome == chaos.OutcomeOpen}
-	switch e.Effect {
-	case chaos.EffectDone:
-		c.Effect = "done"
-	case chaos.EffectNone:
-		c.Effect = "none"
-	default:
-		c.Effect = "unknown"
-	}
+			e.Outcome == chaos.OutcomePanicked, Open: e.Outcome == chaos.OutcomeOpen, Effect: cmp.Or(string(e.Effect), "unknown")}
 	if e.Rule != "" {
 		c.Fault, c.Idle = cmp.Or(e.Fault, e.Rule), !e.Delivered
 	}
 	c.Words = fmt.Sprintf("%s, try %d, %v to %v: %s, effect %s; %s", e.Target, e.Attempt, e.Start, e.End,
 		cmp.Or(e.Err, string(e.Outcome)), c.Effect, cmp.Or(rulesText(e), "no fault"))
 	return c
-}
-
-// brief is a time with the digits that matter in a picture.
-func brief(d time.Duration) string {
-	switch {
-	case d >= time.Second:
-		d = d.Round(10 * time.Millisecond)
-	case d >= time.Millisecond:
-		d = d.Round(10 * time.Microsecond)
-	default:
-		d = d.Round(100 * time.Nanosecond)
-	}
-	return d.String()
 }

@@ -26,33 +26,19 @@ func sinceOf(c *compare.Comparison) *since {
 	return s
 }
 
-// field is that of a cell; nil: it is not compared.
-func (s *since) field(c *contract.CellReport) *compare.Field {
+// standing says how the field of a cell stands beside the earlier report: in a word, and in a sentence.
+func (s *since) standing(c *contract.CellReport) (word, line string) {
 	if s == nil {
-		return nil
+		return "", ""
 	}
-	return s.fields[place{c.Cell.Scenario, c.Cell.Invariant}]
-}
-
-func (s *since) standing(c *contract.CellReport) string {
-	if f := s.field(c); f != nil {
-		return f.Standing()
+	f := s.fields[place{c.Cell.Scenario, c.Cell.Invariant}]
+	if f == nil {
+		return "", "not compared: the earlier report lacks it, or its scenario or prompts changed"
 	}
-	return ""
-}
-
-// line says how the field of a cell stands beside the earlier report.
-func (s *since) line(c *contract.CellReport) string {
-	f := s.field(c)
-	switch {
-	case s == nil:
-		return ""
-	case f == nil:
-		return "not compared: the earlier report lacks it, or its scenario or prompts changed"
-	case f.Standing() == "":
-		return s.Line(f)
+	if word = f.Standing(); word == "" {
+		return "", s.Line(f)
 	}
-	return f.Standing() + ": " + s.Line(f)
+	return word, word + ": " + s.Line(f)
 }
 
 // changes has the fields that broke on a side, the newly broken ones first, and what else is to be
@@ -64,26 +50,27 @@ func (v *view) changes() *document.Section {
 	}
 	s.Head, s.Most = "SINCE THE EARLIER RUN", 5*mostOnPage
 	links := v.links()
-	counts := map[string]int{}
+	var counts []string
 	for _, standing := range []string{compare.NewlyBroken, compare.StillBroken, compare.Mended} {
+		n := 0
 		for i := range v.since.Fields {
 			f := &v.since.Fields[i]
 			if f.Standing() != standing {
 				continue
 			}
-			counts[standing]++
+			n++
 			m := markBroken
 			if standing == compare.Mended {
 				m = markHeld
 			}
-			at := place{f.Scenario, f.Invariant}
-			s.Items = append(s.Items, document.Item{Sign: new(m.sign()), Names: []string{f.Scenario, f.Invariant}, Link: links[at],
+			s.Items = append(s.Items, document.Item{Sign: new(m.sign()), Names: []string{f.Scenario, f.Invariant},
 				Text: fmt.Sprintf(" (%v): %s: %s", f.Severity, standing, v.since.Line(f)),
-				Tags: document.Tags{State: m.sign().Class, Scenario: f.Scenario, Severity: f.Severity.String(), Since: standing}})
+				Link: links[place{f.Scenario, f.Invariant}], Tags: document.Tags{State: m.sign().Class,
+					Scenario: f.Scenario, Severity: f.Severity.String(), Since: standing}})
 		}
-		s.Intro += fmt.Sprintf("%s %s, ", text.Number(counts[standing]), standing)
+		counts = append(counts, text.Number(n)+" "+standing)
 	}
-	s.Intro = strings.TrimSuffix(s.Intro, ", ")
+	s.Intro = strings.Join(counts, ", ")
 	for _, note := range slices.Concat(v.since.Matrices, v.since.Notes()) {
 		s.Facts = append(s.Facts, fact("compared", note))
 	}

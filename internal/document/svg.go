@@ -1,7 +1,6 @@
 package document
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
 	"strings"
@@ -88,7 +87,7 @@ func (d *drawing) bar(b *bar, left, wide, next, y float64) {
 	if b.Wait > 0 {
 		d.line("wait", end-(end-x)*b.waits(), end, y+21.5)
 	}
-	d.text(end+1, y+26, "effect "+cmp.Or(b.Effect, "none"), effect, 2)
+	d.text(end+1, y+26, "effect", effect, 2)
 	label, brief := "", ""
 	if b.Attempt > 1 {
 		brief = fmt.Sprint(b.Attempt)

@@ -253,7 +253,8 @@ func (s *suiteRun) show(one *matrixRun) (status int, err error) {
 		if f.file != "" {
 			errs = append(errs, wholefile.WriteFunc(fileOf(f.file, one.name),
 				func(w io.Writer) error {
-					return f.write(w, shown{one.report, s.failOn, one.before, filepath.Base(fileOf(s.baseline, one.name))})
+					before := filepath.Base(fileOf(s.baseline, one.name))
+					return f.write(w, shown{one.report, s.failOn, one.before, before})
 				}))
 		}
 	}
