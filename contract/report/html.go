@@ -60,7 +60,8 @@ func (v *view) ofPage(item *document.Item, c *contract.CellReport) {
 
 func (v *view) tags(c *contract.CellReport) document.Tags {
 	word, _ := v.since.standing(c)
-	return document.Tags{State: markOf(c).sign().Class, Scenario: c.Cell.Scenario, Severity: c.Severity.String(), Since: word}
+	return document.Tags{State: markOf(c).sign().Class, Scenario: c.Cell.Scenario, Severity: c.Severity.String(),
+		Since: word}
 }
 
 // kept has the cells with evidence that are not shown above, on a page.
