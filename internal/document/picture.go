@@ -49,8 +49,14 @@ var markMeanings = [...][2]string{{markCall, "a call"}, {markFailed, "its caller
 	{markWait, "held by a fault"}, {markFault, "a fault"}, {markIdle, "a fault without effect"}, {markRetry, "the next try, with its number"},
 	{markDone, "the work was done"}, {markUnknown, "perhaps done"}, {markNone, "not done, or nothing to do"}}
 
-// signs are the marks of a call before and behind its bar.
-func (c *Call) signs() (before, behind string) {
+// signs are the mark that the bar of a call is made of, and those before and behind it.
+func (c *Call) signs() (before, body, behind string) {
+	body = markCall
+	if c.Open {
+		body = markOpen
+	} else if c.Failed {
+		body = markFailed
+	}
 	if c.Attempt > 1 {
 		before = fmt.Sprint(c.Attempt)
 	}
@@ -59,18 +65,7 @@ func (c *Call) signs() (before, behind string) {
 	} else if c.Fault != "" {
 		behind = markFault
 	}
-	return before, behind + map[string]string{"done": markDone, "unknown": markUnknown, "none": markNone}[c.Effect]
-}
-
-// body is the mark that a bar is made of.
-func (c *Call) body() string {
-	switch {
-	case c.Open:
-		return markOpen
-	case c.Failed:
-		return markFailed
-	}
-	return markCall
+	return before, body, behind + map[string]string{"done": markDone, "unknown": markUnknown, "none": markNone}[c.Effect]
 }
 
 // A pictureRow has the calls of a target, from one caller in one lane.
@@ -124,7 +119,8 @@ func (p *Picture) place(columns int) *placed {
 	for _, points := range all {
 		used := 0
 		for _, at := range points {
-			*at.put = order*float64(used)/float64(d.need) + (1-order)*float64(at.at-points[0].at)/float64(longest)
+			taken := float64(at.at-points[0].at) / float64(longest) // in a file that was made by hand, times may be anything
+			*at.put = order*float64(used)/float64(d.need) + (1-order)*min(1, max(0, taken))
 			used += at.room
 		}
 	}
@@ -149,7 +145,7 @@ func (d *placed) instants(r *Run, at, runs int) (points []instant) {
 			b := &bar{Call: &r.Calls[i]}
 			row := d.row(b.Call, above, runs)
 			row.bars[at] = append(row.bars[at], b)
-			before, behind := b.signs()
+			before, _, behind := b.signs()
 			points = append(points, instant{b.Start, 1 + width(before) + width(behind), &b.from})
 			within(i, row)
 			points = append(points, instant{b.End, 1, &b.to})
@@ -239,8 +235,8 @@ func (p *Picture) legend() string {
 	for i := range p.Runs {
 		for k := range p.Runs[i].Calls {
 			c := &p.Runs[i].Calls[k]
-			before, behind := c.signs()
-			seen[c.body()], seen[markRetry], seen[markWait] = true, seen[markRetry] || before != "", seen[markWait] || c.Wait > 0
+			before, body, behind := c.signs()
+			seen[body], seen[markRetry], seen[markWait] = true, seen[markRetry] || before != "", seen[markWait] || c.Wait > 0
 			for _, sign := range behind {
 				seen[string(sign)] = true
 			}
@@ -321,13 +317,13 @@ func barsText(bars []*bar, level, columns int) string {
 		if b.before != nil && b.before.level == level {
 			gap = markRetry
 		}
-		before, behind := b.signs()
+		before, mark, behind := b.signs()
 		room := max(1, to-from-width(before)-width(behind))
-		held := int(b.waits() * float64(room))
+		held := 0
 		if b.Wait > 0 {
-			held = max(1, min(held, room-1))
+			held = max(1, min(int(b.waits()*float64(room)), room-1))
 		}
-		body := strings.Repeat(b.body(), max(1, room-held)) + strings.Repeat(markWait, held)
+		body := strings.Repeat(mark, max(1, room-held)) + strings.Repeat(markWait, held)
 		line += strings.Repeat(gap, max(0, from-used)) + before + body + behind
 		used = width(line)
 	}

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"math"
 	"regexp"
 	"strings"
 	"testing"
@@ -76,6 +77,22 @@ func TestPictureLosesNoCall(t *testing.T) {
 	assert.Equal(t, 60, strings.Count(got, markFault))
 	p := &Picture{Runs: []Run{{Calls: calls}}}
 	assert.Equal(t, 60, strings.Count(string(p.svg()), "<rect"))
+}
+
+// A file may have been made by hand.
+func TestPictureOfAnyTimes(t *testing.T) {
+	const least, most = math.MinInt64, math.MaxInt64
+	var calls []Call
+	for _, at := range [][3]time.Duration{{most, least, most}, {least, most, least}, {0, 0, most}, {least, least, -1}, {most, most, 1}} {
+		calls = append(calls, Call{Target: "a", Caller: "a", Start: at[0], End: at[1], Wait: at[2], Attempt: -1, Fault: "x", Effect: "?"})
+	}
+	p := &Picture{Runs: []Run{{Answer: Call{Start: most, End: least}, Calls: calls}, {Calls: calls[2:]}}}
+	assert.NotPanics(t, func() {
+		for _, line := range p.text() {
+			assert.Less(t, len(line), 2000)
+		}
+		assert.NotRegexp(t, `NaN|Inf|e\+`, string(p.svg()))
+	})
 }
 
 // Both forms of a picture show the same calls; texts are escaped in the drawn one.

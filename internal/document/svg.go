@@ -73,12 +73,12 @@ func (p *Picture) svg() template.HTML {
 // bar draws a call, with its marks; a label has room up to the next one.
 func (d *drawing) bar(b *bar, left, wide, next, y float64) {
 	x, end := left+b.from*wide, left+b.to*wide
-	_, effect := (&Call{Effect: b.Effect}).signs()
+	_, body, effect := (&Call{Effect: b.Effect, Open: b.Open, Failed: b.Failed}).signs()
 	if effect != "" {
 		end -= drawnColumn
 	}
 	end = max(x+5, end)
-	class := map[string]string{markCall: "call", markFailed: "call failed", markOpen: "call open"}[b.body()]
+	class := map[string]string{markCall: "call", markFailed: "call failed", markOpen: "call open"}[body]
 	fmt.Fprintf(d, `<g><title>%s</title>`, escaped(b.Words, pageLine))
 	if b.before != nil {
 		d.line("retry", left+b.before.to*wide, x, y+22)
