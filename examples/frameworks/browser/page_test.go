@@ -234,6 +234,7 @@ func TestALinkOpensItsCell(t *testing.T) {
 	p := open(t, r, nil, "#"+cell)
 	p.after("document.activeElement === " + find)
 	assert.True(t, value[bool](p, find+".checkVisibility()"), "its folded part is open")
+	p.after(fmt.Sprintf("(top => top > 0 && innerHeight > top)(%s.getBoundingClientRect().top)", find))
 	p.do(chromedp.SendKeys("[name=scenario]", "slow"))
 	p.after("!" + find + ".checkVisibility()")
 	p.do(chromedp.Evaluate[chromedp.Void](`location.hash = ''`), chromedp.Evaluate[chromedp.Void](fmt.Sprintf("location.hash = %q", cell)))
