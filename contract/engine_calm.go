@@ -113,6 +113,26 @@ func (e *engine) calmNeeds(p *compiledInvariant) Needs {
 	return NeedState | p.gather&NeedResults
 }
 
+// asksFirst reports whether an invariant is the first that is asked about the answers to its prompts.
+func (s *compiledScenario) asksFirst(p *compiledInvariant) bool {
+	at := slices.IndexFunc(s.invariants, func(other *compiledInvariant) bool { return other.list == p.list })
+	return at >= 0 && s.invariants[at] == p
+}
+
+// calmAnswers are observations with what [CellReport.Calm] has of them.
+func calmAnswers(all []*Observation) (kept []*Observation) {
+	for _, o := range all {
+		own := Observation{Cell: o.Cell, Prompt: o.Prompt, Response: o.Response, Elapsed: o.Elapsed, Dropped: o.Dropped,
+			Events: slices.Clone(o.Events)}
+		for i := range own.Events {
+			e := &own.Events[i]
+			e.Args, e.Result, e.Exchange, e.Changes = nil, nil, nil, nil
+		}
+		kept = append(kept, &own)
+	}
+	return kept
+}
+
 func (p *compiledInvariant) hasOwnBaseline() bool { return p.Baseline != "" && p.Baseline != "auto" }
 
 // addCalm adds to an observation of the i-th prompt what is known of the agent without

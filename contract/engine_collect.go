@@ -232,11 +232,12 @@ func (r *CellReport) trim(keep KeepPolicy) {
 	case KeepAll:
 		return
 	case KeepBroken:
-		if r.Violated || r.State == Inconclusive {
-			return
+		if !r.Violated && r.State != Inconclusive {
+			r.Evidence, r.observed = nil, nil
 		}
+		return
 	}
-	r.Evidence, r.observed = nil, nil
+	r.Evidence, r.Calm, r.observed = nil, nil, nil
 }
 
 // A worker does one job after the other.
@@ -430,6 +431,9 @@ func (w *worker) decide(ctx context.Context, r *CellReport, q *inquiry, scenario
 		}
 	}
 	r.Evidence, r.observed = evidence(r, q.invariant, found, s), s.all
+	if scenario.calm() && r.Cell.Trial == 1 && scenario.asksFirst(q.invariant) {
+		r.Calm = calmAnswers(s.all)
+	}
 	w.engine.withoutSecrets(r)
 }
 

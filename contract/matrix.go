@@ -171,7 +171,7 @@ type KeepPolicy uint8
 // The policies. With each of them every cell is counted, and OnCell gets its
 // report with the evidence.
 const (
-	KeepBroken KeepPolicy = iota // of cells that are broken or inconclusive
+	KeepBroken KeepPolicy = iota // of cells that are broken or inconclusive, and [CellReport.Calm]
 	KeepAll
 	KeepNone
 	// KeepCounts keeps not even the reports of cells: memory does not grow with their number,

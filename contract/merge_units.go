@@ -151,7 +151,7 @@ func (u *unit) differsFrom(other *unit) int {
 // judge, and of evidence the hash.
 func (r *CellReport) outcome() []byte {
 	own, notes := bareCell(*r), cellNotes{}
-	own.Evidence, own.Elapsed, own.Rerun = nil, 0, ""
+	own.Evidence, own.Calm, own.Elapsed, own.Rerun = nil, nil, 0, ""
 	if r.notes != nil {
 		notes = *r.notes
 		notes.Calm, notes.Judged = 0, nil

@@ -60,6 +60,11 @@ type CellReport struct {
 	// Evidence is the observation that decided, or the last one; nil if the
 	// [KeepPolicy] does not retain it.
 	Evidence *Observation `json:"evidence,omitempty"`
+	// Calm are the answers to all prompts in trial 1 of a scenario in which nothing is broken: what the
+	// agent does without faults, for whoever shows another cell beside it. Their events lack
+	// arguments, results and texts of models. The cell of the first
+	// invariant of these prompts has them; [KeepBroken] and [KeepAll] retain them.
+	Calm []*Observation `json:"calm,omitempty"`
 	// Copy is a hash of the run: its prompts, its calls with the faults that were delivered on
 	// them, and its answers. Trials with one Copy are copies: see [Field.Distinct]. 0: not known,
 	// and the cell is no copy.

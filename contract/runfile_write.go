@@ -283,21 +283,17 @@ func (e *unitEncoder) strip(c *CellReport, layer chaos.Layer) {
 		c.Layer = ""
 	}
 	if e.withoutEvidence {
-		c.Evidence, c.Why, c.Rerun, c.Copy = nil, "", "", 0 // the fields of the end say what is a copy
+		c.Evidence, c.Calm, c.Why, c.Rerun, c.Copy = nil, nil, "", "", 0 // the fields of the end say what is a copy
+	}
+	if e.withoutTimes {
+		c.Elapsed = 0
 	}
 	if c.Evidence != nil {
-		c.Evidence = encodableObservation(*c.Evidence)
+		c.Evidence = e.encodable(*c.Evidence)
 	}
-	if !e.withoutTimes {
-		return
-	}
-	c.Elapsed = 0
-	if o := c.Evidence; o != nil {
-		o.Elapsed = 0
-		for i := range o.Events {
-			e := &o.Events[i]
-			e.Start, e.End, e.Spent, e.Deadline = 0, 0, 0, 0
-		}
+	c.Calm = slices.Clone(c.Calm)
+	for i, o := range c.Calm {
+		c.Calm[i] = e.encodable(*o)
 	}
 }
 
@@ -321,10 +317,18 @@ func shortened[T int | int64](all []T) []T {
 	return all[:1]
 }
 
-// encodableObservation is an observation that package json can write.
-func encodableObservation(o Observation) *Observation {
+// encodable is an observation that package json can write.
+func (e *unitEncoder) encodable(o Observation) *Observation {
 	o.Before, o.After = encodableState(o.Before), encodableState(o.After)
 	o.Events = orEmpty(withDocuments(o.Events, encodableRaw))
+	if !e.withoutTimes {
+		return &o
+	}
+	o.Elapsed = 0
+	for i := range o.Events {
+		own := &o.Events[i]
+		own.Start, own.End, own.Spent, own.Deadline = 0, 0, 0, 0
+	}
 	return &o
 }
 

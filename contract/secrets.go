@@ -30,15 +30,19 @@ func (e *engine) withoutSecrets(r *CellReport) {
 	}
 }
 
-// Redact replaces every text of Why and Evidence by what the function makes of it. The
-// observation that was the Evidence stays as it is.
+// Redact replaces every text of Why, Evidence and Calm by what the function makes of it. The
+// observations that were there stay as they are.
 func (r *CellReport) Redact(text func(string) string) {
-	r.Why = text(r.Why)
-	if r.Evidence == nil {
-		return
+	r.Why, r.Calm = text(r.Why), slices.Clone(r.Calm)
+	for i, o := range r.Calm {
+		r.Calm[i] = o.redacted(text)
 	}
-	o := *r.Evidence
-	r.Evidence = &o
+	if r.Evidence != nil {
+		r.Evidence = r.Evidence.redacted(text)
+	}
+}
+
+func (o Observation) redacted(text func(string) string) *Observation {
 	o.Prompt, o.Response, o.Baseline = text(o.Prompt), text(o.Response), text(o.Baseline)
 	if o.Original != nil {
 		original := text(*o.Original)
@@ -59,4 +63,5 @@ func (r *CellReport) Redact(text func(string) string) {
 		e := &o.Events[i]
 		e.Err, e.Note = text(e.Err), text(e.Note)
 	}
+	return &o
 }

@@ -99,6 +99,32 @@ type Field struct {
 	Regression bool `json:"regression,omitempty"`
 }
 
+// The values of [Field.Standing].
+const (
+	NewlyBroken = "newly broken"
+	StillBroken = "still broken"
+	Mended      = "mended"
+)
+
+// Standing says on which sides trials of a field broke: NewlyBroken, StillBroken, Mended, or "" for
+// neither and for a field that is Unclear. Of trials that are paired, those count that both sides decided. It
+// says nothing of chance: that a field is worse is [Field.Regression].
+func (f *Field) Standing() string {
+	was, is := f.Before.broke(), f.After.broke()
+	if p := f.Pairs; p != nil && f.Repeats == nil {
+		was, is = p.Better+p.Neither > 0, p.Worse+p.Neither > 0
+	}
+	switch {
+	case f.Unclear != "" || !was && !is:
+		return ""
+	case !was:
+		return NewlyBroken
+	case !is:
+		return Mended
+	}
+	return StillBroken
+}
+
 // Repeats are the runs that met the same, on both sides, and were alike on each. If chance
 // decides what an agent does, all of Before went one way and all of After the other with a
 // chance of at most 1 in C(Before+After, Before).
@@ -122,6 +148,8 @@ type Counts struct {
 	Unprovoked int `json:"unprovoked,omitempty"`
 	NotRun     int `json:"notRun,omitempty"`
 }
+
+func (c *Counts) broke() bool { return c.Decided-c.Held+c.Unprovoked > 0 }
 
 // Regressed reports whether something is worse: a field, or all scenarios together.
 func (c *Comparison) Regressed() bool {

@@ -421,3 +421,23 @@ func BenchmarkReports(b *testing.B) {
 		}
 	}
 }
+
+func TestStanding(t *testing.T) {
+	for _, row := range []struct {
+		why  string
+		f    compare.Field
+		want string
+	}{
+		{"all held on both sides", compare.Field{Before: compare.Counts{Held: 5, Decided: 5}, After: compare.Counts{Held: 5, Decided: 5}}, ""},
+		{"one of ten broke", compare.Field{Before: compare.Counts{Held: 5, Decided: 5}, After: compare.Counts{Held: 9, Decided: 10}}, compare.NewlyBroken},
+		{"none breaks any more", compare.Field{Before: compare.Counts{Held: 4, Decided: 5}, After: compare.Counts{Held: 5, Decided: 5}}, compare.Mended},
+		{"some broke on both", compare.Field{Before: compare.Counts{Held: 4, Decided: 5}, After: compare.Counts{Held: 1, Decided: 5}}, compare.StillBroken},
+		{"a trial that the earlier report did not make says nothing", compare.Field{Pairs: &stats.Pairs{Both: 5},
+			Before: compare.Counts{Held: 5, Decided: 5}, After: compare.Counts{Held: 9, Decided: 10}}, ""},
+		{"it breaks without a fault now", compare.Field{Repeats: &compare.Repeats{}, Pairs: &stats.Pairs{Both: 1},
+			Before: compare.Counts{Held: 5, Decided: 5}, After: compare.Counts{Held: 1, Decided: 1, Undelivered: 4, Unprovoked: 4}}, compare.NewlyBroken},
+		{"what cannot be compared", compare.Field{Unclear: "undelivered now", Before: compare.Counts{Held: 4, Decided: 5}}, ""},
+	} {
+		assert.Equal(t, row.want, row.f.Standing(), row.why)
+	}
+}

@@ -22,10 +22,20 @@ func (c *Comparison) String() string {
 		lines = append(lines, "matrix: "+m)
 	}
 	for _, f := range c.notable() {
-		lines = append(lines, fmt.Sprintf("%s / %s: %s", f.Scenario, f.Invariant, f.line(c.Before, c.After, c.Tested)))
+		lines = append(lines, fmt.Sprintf("%s / %s: %s", f.Scenario, f.Invariant, c.Line(f)))
 	}
+	var b strings.Builder
+	for _, line := range append(lines, c.Notes()...) {
+		b.WriteString(document.Clean(line) + "\n")
+	}
+	return b.String()
+}
+
+// Notes are sentences on the comparison as a whole: what changed over all fields, which were not
+// compared and why, what could have been seen, and how many fields are worse.
+func (c *Comparison) Notes() (all []string) {
 	if c.Overall != nil {
-		lines = append(lines, c.Overall.line())
+		all = append(all, c.Overall.line())
 	}
 	worse := 0
 	for i := range c.Fields {
@@ -33,14 +43,13 @@ func (c *Comparison) String() string {
 			worse++
 		}
 	}
-	lines = append(append(lines, c.notes()...), fmt.Sprintf("%s of %s compared, %d worse", text.Number(c.Compared()),
+	return append(append(all, c.notes()...), fmt.Sprintf("%s of %s compared, %d worse", text.Number(c.Compared()),
 		text.Plural(len(c.Fields), "field"), worse))
-	var b strings.Builder
-	for _, line := range lines {
-		b.WriteString(document.Clean(line) + "\n")
-	}
-	return b.String()
 }
+
+// Line is what String says of a field of the comparison: its counts on both sides, its test, and the size of
+// the difference; or why nothing can be said.
+func (c *Comparison) Line(f *Field) string { return f.line(c.Before, c.After, c.Tested) }
 
 // notable are the fields that moved or that could not be compared: the worse ones first, then
 // those that moved.
@@ -126,9 +135,9 @@ func (f *Field) line(before, after string, tested int) string {
 	return s + marked(f.Regression)
 }
 
-// inFile puts "in" before the name of a file.
+// inFile puts "in" before the name of a file that has none.
 func inFile(name string) string {
-	if strings.Contains(name, ".") {
+	if strings.Contains(name, ".") && !strings.HasPrefix(name, "in ") {
 		return "in " + name
 	}
 	return name

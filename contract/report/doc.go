@@ -11,13 +11,14 @@
 // # Which one
 //
 //   - [Text] is for a terminal or a log: a table, then what broke and how to repeat
-//     it. [Line] is one cell on a line, [Cell] one with its evidence.
+//     it. [Line] is one cell on a line, [Cell] and [CellOf] one with its evidence.
 //   - [Write] is for keeping, for programs and for baselines: the run file, whose lines
 //     [Schema] describes. [Read] reads it back, so that a stored run can be shown later in any
 //     other form. [HeadAndEnd] is what it has besides cells. [Merge] joins those of parts of a run.
 //   - [JUnit] is for CI systems that show test results.
 //   - [Markdown] is for a comment on a pull request.
-//   - [HTML] is one file without scripts, for the evidence in full.
+//   - [HTML] is one page, for the evidence in full, with pictures of runs and filters; [HTMLSince] says
+//     what changed since an earlier report.
 //   - [ExitCode] is the exit status of a program that ran a matrix.
 //
 // All of them show the verdict of [contract.Report.Score]; none computes its own. A nil report and

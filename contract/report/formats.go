@@ -80,18 +80,32 @@ func Line(c *contract.CellReport, width int) string {
 	return document.Line(line, width)
 }
 
-// Cell writes one cell with its evidence, as [Text] shows a broken one, and with all its faults. A
-// nil cell is a [*FieldError].
-func Cell(w io.Writer, c *contract.CellReport) error {
+// Cell writes one cell with its evidence, as [Text] shows a broken one, with all its faults and a
+// picture of its run. A nil cell is a [*FieldError].
+func Cell(w io.Writer, c *contract.CellReport) error { return CellOf(w, nil, c) }
+
+// CellOf is [Cell] of a report that has the cell, whose run and answer are shown beside those
+// without faults that the report has kept.
+func CellOf(w io.Writer, r *contract.Report, c *contract.CellReport) error {
 	if c == nil {
 		return fields.Wrong("cell", fielderror.Found("nil"), "the report of a cell")
 	}
-	item := itemOf(&group{cell: c, mark: markOf(c), places: []*brokenPlace{{cell: c}}}, document.Unlimited)
+	item := cellItem(c, document.Unlimited)
+	calmOf(cmp.Or(r, new(contract.Report))).shown(&item, c, maxDrawn, false)
+	return written(document.Text(w, []*document.Section{{Items: []document.Item{item}}}, defaultWidth))
+}
+
+// maxDrawn bounds the calls of a picture in a text.
+const maxDrawn = 40
+
+// cellItem is a cell by itself, with so many lines about its faults.
+func cellItem(c *contract.CellReport, lines int) document.Item {
+	item := itemOf(&group{cell: c, mark: markOf(c), places: []*brokenPlace{{cell: c}}}, lines)
 	item.Names, item.Text = append(item.Names, strconv.Itoa(c.Cell.Trial)), fmt.Sprintf(" (%v): %s", c.Severity, markOf(c).short())
 	if c.Why == "" {
 		item.Details = item.Details[1:]
 	}
-	return written(document.Text(w, []*document.Section{{Items: []document.Item{item}}}, defaultWidth))
+	return item
 }
 
 // commentBytes is the limit of a GitHub comment.

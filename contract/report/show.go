@@ -20,6 +20,8 @@ type view struct {
 	groups []*group // of broken cells
 	most   int      // items of a list
 	page   bool     // there is room for all calls of a broken cell, and for links
+	calm   calmAnswers
+	since  *since // nil: nothing to compare with
 }
 
 func newView(r *contract.Report, most int) *view {
@@ -31,7 +33,7 @@ func newView(r *contract.Report, most int) *view {
 // document is the report as a comment or a page.
 func (v *view) document() *document.Document {
 	return &document.Document{Title: title(v.r), Verdict: verdictOf(v.r), Sections: []*document.Section{v.defects(),
-		v.matrix("Scenarios and invariants"), {Facts: facts(v.r)}, v.notes(), v.rates(), v.broken(v.groups), v.undecided()}}
+		v.matrix("Scenarios and invariants"), {Facts: facts(v.r)}, v.notes(), v.rates(), v.changes(), v.broken(v.groups), v.undecided(), v.kept()}}
 }
 
 func verdictOf(r *contract.Report) *document.Verdict {
@@ -91,16 +93,14 @@ func (v *view) links() map[place]string {
 	if !v.page {
 		return links
 	}
-	for i, b := range v.groups[:min(v.most, len(v.groups))] {
+	for _, b := range v.groups[:min(v.most, len(v.groups))] {
 		for _, p := range b.places {
 			at := place{p.scenario, b.cell.Cell.Invariant}
-			links[at] = cmp.Or(links[at], "#"+brokenID(i))
+			links[at] = cmp.Or(links[at], "#"+b.cell.Cell.String())
 		}
 	}
 	return links
 }
-
-func brokenID(i int) string { return fmt.Sprintf("broken-%d", i+1) }
 
 // severityName returns a short name, so that a column can be narrow.
 func severityName(g *grid, invariant string) string {
@@ -164,8 +164,8 @@ func (v *view) broken(groups []*group) *document.Section {
 			lines = maxCalls
 		}
 		item := itemOf(b, lines)
-		if v.page {
-			item.ID, item.Table = brokenID(i), callTable(b.cell.Evidence)
+		if v.page && i < v.most {
+			v.ofPage(&item, b.cell)
 		}
 		item.Details = append(item.Details, document.Detail{Label: "defect", Text: defectOf(v.r, numbers, b.cell.Cell)})
 		s.Items = append(s.Items, item)
@@ -192,7 +192,7 @@ func itemOf(b *group, lines int) document.Item {
 	if o := b.cell.Evidence; o != nil {
 		answer := o.Response
 		if strings.TrimSpace(answer) == "" {
-			answer = "(none)"
+			answer = noAnswer
 		}
 		add(document.Detail{Label: "prompt", Kind: document.Quote, Text: o.Prompt})
 		add(document.Detail{Label: "answer", Kind: document.Quote, Text: answer})
@@ -208,6 +208,7 @@ func (v *view) undecided() *document.Section {
 	for _, u := range undecided(v.r) {
 		item := document.Item{Sign: new(markOf(u[0]).sign()), Names: u.scenarios()[:1], Text: u.outcome(),
 			Brief: strings.Join(u.invariants(), ", ")}
+		item.Tags = v.tags(u[0])
 		if len(s.Items) == 0 { // it may be a list of differences: mending it often mends the others
 			item.Lines = 24
 		}

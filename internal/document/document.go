@@ -35,7 +35,8 @@ type Section struct {
 	Table   *Table
 	Facts   []Fact
 	Items   []Item
-	Most    int // items that are shown; 0: all
+	Most    int  // items that are shown; 0: all
+	Folded  bool // of a page: each item is opened by itself
 }
 
 // shown are the items that are shown, and more is how many are not.
@@ -72,10 +73,16 @@ type Item struct {
 	Text  string
 	Brief string // what details say at length, for formats that fold them
 	Lines int    // that Text takes at most in a text; 0: 4
+	Link  string // of a point of a page
+	Tags  Tags
 	// Details make the item one that takes room of its own.
 	Details []Detail
+	Picture *Picture
 	Table   *Table // a page has it, folded
 }
+
+// Tags are what a page filters items by; empty: the filter leaves the item out.
+type Tags struct{ State, Scenario, Severity, Since string }
 
 // head is what an item is about, with its names joined.
 func (i *Item) head(name func(string) string) string {
@@ -103,12 +110,13 @@ type Detail struct {
 	Kind  Kind
 	Text  string
 	List  []string
+	Parts []Part // instead of Text
 }
 
 func (d *Detail) label() string { return cmp.Or(d.Label, "breaks") }
 
 // empty reports whether a detail has nothing to show.
-func (d *Detail) empty() bool { return d.Text == "" && len(d.List) == 0 }
+func (d *Detail) empty() bool { return d.Text == "" && len(d.List) == 0 && len(d.Parts) == 0 }
 
 // A Table has a heading for each column, and rows.
 type Table struct {
@@ -119,6 +127,7 @@ type Table struct {
 	Legend  []Sign // those that occur
 	Hints   []string
 	Repeat  bool // where a text splits the table, each part has the last column
+	Piece   bool // it is cut from a longer one
 	Wide    int  // columns from this one on hold texts, and are cut late; 0: none does
 }
 

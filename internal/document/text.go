@@ -137,6 +137,10 @@ func (p *printer) item(i *Item) {
 	for k := range i.Details {
 		p.detail(&i.Details[k])
 	}
+	if i.Picture != nil {
+		p.line()
+		p.beside(indent, len(indent), i.Picture.text())
+	}
 }
 
 func (p *printer) detail(d *Detail) {
@@ -152,6 +156,8 @@ func (p *printer) detail(d *Detail) {
 		}
 	}
 	switch {
+	case len(d.Parts) > 0:
+		lines = append(lines, wrap(partsText(d.Parts), room, maxLines)...)
 	case d.Text == "":
 	case d.Kind == Command:
 		lines = append(lines, Clean(d.Text))

@@ -193,10 +193,18 @@ func absolute(path string) string {
 	return whole
 }
 
+// A shown report is one with what its forms depend on.
+type shown struct {
+	*contract.Report
+	failOn contract.Severity
+	before *contract.Report // an earlier one to compare with; nil: there is none
+	name   string           // its file
+}
+
 // A form is one in which a report is shown, and where: in a file, or instead of text.
 type form struct {
 	name, usage string
-	write       func(io.Writer, *contract.Report, contract.Severity) error
+	write       func(io.Writer, shown) error
 	file        string
 	chosen      bool
 }
@@ -204,12 +212,12 @@ type form struct {
 func forms() []*form {
 	return []*form{
 		{name: "junit", usage: "JUnit XML, for a CI system",
-			write: func(w io.Writer, r *contract.Report, failOn contract.Severity) error {
-				return report.JUnit(w, r, &report.JUnitOptions{FailOn: failOn})
+			write: func(w io.Writer, r shown) error {
+				return report.JUnit(w, r.Report, &report.JUnitOptions{FailOn: r.failOn})
 			}},
 		{name: "html", usage: "a page with all evidence",
-			write: func(w io.Writer, r *contract.Report, _ contract.Severity) error { return report.HTML(w, r) }},
+			write: func(w io.Writer, r shown) error { return report.HTMLSince(w, r.Report, r.before, "in "+r.name) }},
 		{name: "markdown", usage: "a comment for a pull request",
-			write: func(w io.Writer, r *contract.Report, _ contract.Severity) error { return report.Markdown(w, r) }},
+			write: func(w io.Writer, r shown) error { return report.Markdown(w, r.Report) }},
 	}
 }

@@ -105,6 +105,8 @@ func TestWrongUse(t *testing.T) {
 		{"show {}/a.run.jsonl --html --json", []string{"--html is one form too many"}},
 		{"show {}/a.run.jsonl calm/no-traces/1 --html", []string{"--html is one form too many; allowed: one form; of a cell, text or --json"}},
 		{"compare {}/none {}/tape.json", []string{"none: no such file", "tape.json is a tape"}},
+		{"show {}/a.run.jsonl --since {}/a.run.jsonl", []string{"--since is without --html; allowed: --html beside it, and no cell"}},
+		{"show {}/a.run.jsonl --html --since {}/none", []string{"none: no such file or directory; allowed: a run file"}},
 		{"merge", []string{"number of operands is 0; allowed: shakedown merge PART..."}},
 		{"merge {}/none {}/tape.json {} {}/empty", []string{"none: no such file or directory; allowed: a run file", "tape.json:1:1 is ", " is a folder", "empty:1:1 is "}},
 		{"merge {}/a.run.jsonl {}/a.run.jsonl", []string{"a.run.jsonl is given twice"}},

@@ -43,7 +43,7 @@ type suiteRun struct {
 // newSuiteRun has the flags of all verbs that run a suite.
 func newSuiteRun(c *command) *suiteRun {
 	s := &suiteRun{command: c, file: &form{name: "file", usage: "the run file, while the run lasts and at its end with all scores"}}
-	s.file.write = func(w io.Writer, r *contract.Report, _ contract.Severity) error { return report.Write(w, r, nil) }
+	s.file.write = func(w io.Writer, r shown) error { return report.Write(w, r.Report, nil) }
 	s.forms = append(forms(), s.file)
 	for _, f := range s.forms {
 		c.flags.StringVar(&f.file, f.name, "", "write "+f.usage+", to `FILE`")
@@ -252,7 +252,10 @@ func (s *suiteRun) show(one *matrixRun) (status int, err error) {
 	for _, f := range s.forms {
 		if f.file != "" {
 			errs = append(errs, wholefile.WriteFunc(fileOf(f.file, one.name),
-				func(w io.Writer) error { return f.write(w, one.report, s.failOn) }))
+				func(w io.Writer) error {
+					before := filepath.Base(fileOf(s.baseline, one.name))
+					return f.write(w, shown{one.report, s.failOn, one.before, before})
+				}))
 		}
 	}
 	if s.baseline != "" {

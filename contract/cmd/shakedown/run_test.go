@@ -92,9 +92,14 @@ func TestBaseline(t *testing.T) {
 		return "1042"
 	})
 	d.asked.Store(0)
-	status, out, _ = typed(t, dir, "run {}/c.yaml --fail-on high --baseline {}/main.run.jsonl --file {}/new.run.jsonl")
+	status, out, _ = typed(t, dir, "run {}/c.yaml --fail-on high --baseline {}/main.run.jsonl --file {}/new.run.jsonl --html {}/page.html")
 	assert.Equal(t, 1, status, out)
 	assert.Contains(t, out, "worse")
+	assert.Contains(t, read(t, filepath.Join(dir, "page.html")), "newly broken: ", "the page has the comparison too")
+	_, out, _ = typed(t, dir, "show {}/new.run.jsonl --html --since {}/old.run.jsonl")
+	assert.Contains(t, out, "newly broken: ")
+	_, out, _ = typed(t, dir, "show {}/new.run.jsonl --html")
+	assert.NotContains(t, out, "newly broken: ")
 
 	// the same two runs, by their files
 	status, again, _ := typed(t, dir, "compare {}/old.run.jsonl {}/new.run.jsonl")
