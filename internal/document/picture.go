@@ -119,7 +119,8 @@ func (p *Picture) place(columns int) *placed {
 	for _, points := range all {
 		used := 0
 		for _, at := range points {
-			taken := float64(at.at-points[0].at) / float64(longest) // in a file that was made by hand, times may be anything
+			// In a file that was made by hand, times may be anything.
+			taken := float64(at.at-points[0].at) / float64(longest)
 			*at.put = order*float64(used)/float64(d.need) + (1-order)*min(1, max(0, taken))
 			used += at.room
 		}
