@@ -73,6 +73,9 @@ func pictureOf(c *contract.CellReport, calm *contract.Observation, most int) *do
 	o := c.Evidence
 	is := runOf(o, most)
 	is.Head, is.Sign = "this run", markOf(c).sign()
+	if c.Violated {
+		is.Head += " broke " + c.Cell.Invariant
+	}
 	p := &document.Picture{Caption: fmt.Sprintf("The run of %v: %s in %v", c.Cell, text.Plural(len(o.Events), "call"), o.Elapsed)}
 	if o.Dropped > 0 {
 		p.Note = text.Plural(o.Dropped, "event") + " did not fit the log. "

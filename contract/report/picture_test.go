@@ -60,7 +60,7 @@ func TestACellIsShownBesideTheCalmRun(t *testing.T) {
 		{"an answer like the calm one", func(_ *contract.CellReport, broke *contract.Observation) { broke.Response = "Refunded once." },
 			[]string{", the calm answer"}, nil},
 		{"no answer", func(_ *contract.CellReport, broke *contract.Observation) { broke.Response = " " },
-			[]string{"this run: ✗ no answer after 1.25s"}, []string{"another answer"}},
+			[]string{"this run broke no-false-claim: ✗ no answer after 1.25s"}, []string{"another answer"}},
 	} {
 		r, c := beside(t, row.change)
 		var b bytes.Buffer
