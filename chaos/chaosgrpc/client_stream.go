@@ -183,8 +183,6 @@ func (s *clientStream) source(ctx context.Context, request *Message) iter.Seq2[*
 		by := newExecution(s.opts)
 		if first {
 			s.by = by
-		}
-		if first {
 			by.opts = append(by.opts, grpc.OnFinish(s.finishedAlone(by)))
 		}
 		base, err := s.open(ctx, by.opts)
