@@ -152,7 +152,7 @@ func (c *collector) done(number int, f finished) {
 	c.price(number, &f)
 	c.file.done(f)
 	if c.progress.add(&f) {
-		c.tellProgress()
+		c.tellProgress(false)
 	}
 	if number != c.next {
 		c.waiting[number] = f
@@ -203,7 +203,7 @@ func (c *collector) notify(r *CellReport) {
 }
 
 func (c *collector) finish(ctx context.Context) (*Report, error) {
-	c.tellProgress()
+	c.tellProgress(true)
 	if c.rounds != nil { // the cells are counted again, in the order of the matrix
 		c.fold = newFold(c.fold.head)
 		c.cells = c.fold.addAll(c.rounds.units.inOrder())

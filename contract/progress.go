@@ -122,13 +122,16 @@ func (p *progress) now() Progress {
 	return own
 }
 
-// tellProgress calls OnProgress; c.mu is held.
-func (c *collector) tellProgress() {
+// tellProgress calls OnProgress; c.mu is held. over: nothing is left, also of a sequential run that took fewer trials.
+func (c *collector) tellProgress(over bool) {
 	if c.progress == nil {
 		return
 	}
-	now := c.progress.now()
-	if why := callAside(&c.onCellCaller, c.engine.watchdog(), func() { c.progress.onProgress(now) }); why != "" {
+	now, on := c.progress.now(), c.progress.onProgress // on may hang, and be left to itself
+	if over {
+		now.Left = 0
+	}
+	if why := callAside(&c.onCellCaller, c.engine.watchdog(), func() { on(now) }); why != "" {
 		c.progress = nil
 		c.engine.warn("OnProgress failed and was not called again: " + why)
 	}

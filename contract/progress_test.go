@@ -2,6 +2,7 @@ package contract_test
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -52,6 +53,19 @@ func TestProgressIsTold(t *testing.T) {
 		_, err = m.Run(t.Context(), &contract.RunOptions{Resume: path, Build: "1", OnProgress: func(p contract.Progress) { last = p }})
 		require.NoError(t, err)
 		assert.Equal(t, [3]int{10, 10, 2}, [3]int{last.Done, last.Total, last.Known}, "its rate does not count what it did not run")
+	})
+	t.Run("of a sequential run that ended early", func(t *testing.T) {
+		_, err := m.Run(t.Context(), &contract.RunOptions{Sequential: true, OnProgress: func(p contract.Progress) { last = p }})
+		require.NoError(t, err)
+		assert.Less(t, last.Done, last.Total)
+		assert.Zero(t, last.Left, "the run is over")
+	})
+	t.Run("a function that hangs is left to itself", func(t *testing.T) { // the race detector looks on
+		hang := make(chan struct{})
+		defer close(hang)
+		r, err := m.Run(t.Context(), &contract.RunOptions{Watchdog: time.Millisecond, OnProgress: func(contract.Progress) { <-hang }})
+		require.NoError(t, err)
+		assert.Contains(t, strings.Join(r.Warnings, "\n"), "OnProgress failed and was not called again")
 	})
 	t.Run("a function that fails is called no more, and the run is whole", func(t *testing.T) {
 		calls := 0

@@ -183,10 +183,11 @@ func (s *clientStream) source(ctx context.Context, request *Message) iter.Seq2[*
 		by := newExecution(s.opts)
 		if first {
 			s.by = by
+			by.opts = append(by.opts, grpc.OnFinish(s.finishedAlone(by)))
 		}
 		base, err := s.open(ctx, by.opts)
 		if err != nil {
-			yield(nil, err)
+			yield(nil, by.failed(ctx, err))
 			return
 		}
 		if first {
@@ -210,16 +211,35 @@ func (s *clientStream) source(ctx context.Context, request *Message) iter.Seq2[*
 				like = s.into
 			}
 			m := empty(like)
-			switch err := base.RecvMsg(m); {
+			err := base.RecvMsg(m)
+			by.over = err != nil || !s.desc.ServerStreams
+			switch {
 			case err == io.EOF:
 				return
 			case err != nil:
-				yield(nil, err)
+				yield(nil, by.failed(ctx, err))
 				return
 			case !yield(&Message{Value: m}, nil), !s.desc.ServerStreams:
 				return
 			}
 		}
+	}
+}
+
+// finishedAlone ends a call that gRPC ended while nobody received, as by closing the connection: its caller need not
+// receive the end.
+func (s *clientStream) finishedAlone(by *execution) func(error) {
+	return func(err error) {
+		if err == nil {
+			return
+		}
+		go func() { // somebody may be receiving: then the error comes that way
+			defer s.take()()
+			if s.ended == nil && !by.over {
+				by.over = true
+				_ = s.end(err)
+			}
+		}()
 	}
 }
 
@@ -238,7 +258,10 @@ func (s *clientStream) end(err error) error {
 	s.stop()
 	s.ended, s.cut = seen(err, s.target, s.by != nil)
 	if s.by != nil && !s.cut {
-		s.by.give()
+		s.ended = s.by.said(s.ended)
+		if s.by.over { // else gRPC may still write to what is given
+			s.by.give()
+		}
 	}
 	if err = s.ended; err == io.EOF {
 		err = nil

@@ -119,6 +119,9 @@ func typeOf(v any) string {
 
 // empty returns a new message of the type of like.
 func empty(like any) any {
+	if like == nil {
+		return nil
+	}
 	if pb, ok := like.(proto.Message); ok {
 		return pb.ProtoReflect().New().Interface()
 	}
@@ -138,6 +141,9 @@ func assign(to, from any) error {
 		proto.Reset(dst)
 		proto.Merge(dst, protoOf(from))
 		return nil
+	}
+	if to == nil {
+		return nil // the codec took nothing for it
 	}
 	reflect.ValueOf(to).Elem().Set(reflect.ValueOf(from).Elem())
 	return nil

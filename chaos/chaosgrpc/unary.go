@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
 
 	"github.com/shakedown-go/shakedown/chaos"
 )
@@ -30,13 +31,14 @@ func (p *points) unaryClient(ctx context.Context, method string, request, reply 
 			if !late {
 				made = append(made, by)
 			}
-			return &Message{own, by}, invoker(ctx, method, request, own, cc, by.opts...)
+			return &Message{own, by}, by.failed(ctx, invoker(ctx, method, request, own, cc, by.opts...))
 		})
 	if len(made) > 0 && !injected {
 		by := made[len(made)-1]
 		if out != nil && slices.Contains(made, out.by) {
 			by = out.by
 		}
+		err = by.said(err)
 		by.give()
 	}
 	if err == nil {
@@ -66,6 +68,9 @@ func (p *points) unaryServer(ctx context.Context, request any, info *grpc.UnaryS
 		return last
 	}, func(ctx context.Context, request any, late bool) (*Message, error) {
 		reply, err := handler(ctx, request)
+		if reply == nil { // which gRPC sends as an empty message
+			_, reply = typesOf(info.FullMethod)
+		}
 		if !late {
 			last = reply
 		}
@@ -111,6 +116,27 @@ type ownCall struct{}
 type execution struct {
 	opts  []grpc.CallOption
 	gives []func()
+	over  bool  // of a stream: gRPC has ended it, and writes to nothing any more
+	ended error // the status of gRPC for the end of the context; nil: it ended otherwise
+}
+
+// failed is the error of the call for faults: the context's own where that ended it, so that a fault which only waits
+// for that end is not taken for its reason.
+func (e *execution) failed(ctx context.Context, err error) error {
+	end := ctx.Err()
+	if err == nil || end == nil || status.Code(err) != status.FromContextError(end).Code() {
+		return err
+	}
+	e.ended = err
+	return end
+}
+
+// said is the error of the call for its caller.
+func (e *execution) said(err error) error {
+	if e.ended != nil && (err == context.Canceled || err == context.DeadlineExceeded) {
+		return e.ended
+	}
+	return err
 }
 
 func newExecution(opts []grpc.CallOption) *execution {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/search"
@@ -63,18 +64,19 @@ func (p *progress) search(now search.Progress) {
 func (p *progress) tell(said string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	said = p.name + ": " + strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+	said = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
-	}, said)
+	}, p.name+": "+said)
 	switch {
 	case p.columns > 0:
 		if runes := []rune(said); len(runes) >= p.columns {
 			said = string(runes[:p.columns-1])
 		}
-		fmt.Fprintf(p.to, "\r%s\x1b[K", said)
+		// Without wrapping, since a terminal may be narrower than columns says, and a wrapped line cannot be cleared.
+		fmt.Fprintf(p.to, "\r\x1b[?7l%s\x1b[K\x1b[?7h", said)
 		p.inLine = true
 	case !time.Now().Before(p.next):
 		fmt.Fprintln(p.to, said)

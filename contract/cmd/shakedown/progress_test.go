@@ -38,10 +38,19 @@ func TestProgressOnATerminalIsOneLine(t *testing.T) {
 	p.search(search.Progress{Runs: 12, Open: 1, Cost: 2.5})
 	p.end()
 	p.end()
-	assert.Equal(t, "\rcontract: 3 of 1,200 cells: 2 held, 1 b\x1b[K\rcontract: 12 further runs, 1 open quest\x1b[K\r\x1b[K", out.String())
+	assert.Equal(t, "\r\x1b[?7lcontract: 3 of 1,200 cells: 2 held, 1 b\x1b[K\x1b[?7h\r\x1b[?7lcontract: 12 further runs, 1 open quest\x1b[K\x1b[?7h\r\x1b[K", out.String(),
+		"a terminal that is narrower than it says does not wrap the line")
 	for _, line := range strings.Split(out.String(), "\r")[1:] {
-		assert.Less(t, len([]rune(strings.TrimSuffix(line, "\x1b[K"))), 40, "shorter than the terminal, or it would wrap")
+		line = strings.NewReplacer("\x1b[?7l", "", "\x1b[K", "", "\x1b[?7h", "").Replace(line)
+		assert.Less(t, len([]rune(line)), 40, "shorter than the terminal, or it would wrap")
 	}
+}
+
+func TestProgressHasNoControlCharacters(t *testing.T) {
+	var out bytes.Buffer
+	p := &progress{name: "a\u009b31m\x1b[2J\x7f\n", to: &out}
+	p.tell("b")
+	assert.Equal(t, "a 31m [2J  : b\n", out.String(), "nor those above U+007F, which terminals obey too")
 }
 
 // A file is no terminal, and neither is a pipe.
