@@ -31,7 +31,8 @@ type CutOptions struct {
 // its tokens, or because its stream or body broke off. An agent that fails, that Admits it, or that
 // made the same request again and got a whole answer, took it for what it was.
 //
-// It breaks when the agent's answer is the text that had come before the cut and nothing else; with
+// It breaks when the agent's answer is the text that had come before the cut and nothing else, also where
+// the whole one, with another text, came then; with
 // Admits, also when it ends in two words or more of that. The text is known of answers that are not
 // streamed, and with [contract.Matrix].KeepValues of streams that chaoshttp wraps, of both also where
 // the real model was cut. It is undecided about all other answers after a cut.
@@ -55,8 +56,18 @@ func NoCutAnswer(name string, severity contract.Severity, o *CutOptions) contrac
 		var doubt error
 		for i := range calls {
 			s := saidIn(&calls[i])
-			if s.end == endsWhole || calls[i].Key != 0 && againAfter(calls, i, isWhole) != nil {
+			if s.end == endsWhole {
 				continue
+			}
+			if calls[i].Key != 0 {
+				if again := againAfter(calls, i, isWhole); again != nil {
+					if whole := saidIn(again).text; s.end == endsCut && isAll(o.Response, s.text, false) && whole != "" &&
+						!isAll(o.Response, whole, false) {
+						return fmt.Errorf("the answer, %s, is what had come of an answer that was cut, though the same "+
+							"request was answered whole then: %s", text.QuoteShort(o.Response), describeCalls([]chaos.Event{calls[i], *again}))
+					}
+					continue
+				}
 			}
 			if s.end == endsCut && isAll(o.Response, s.text, own.Admits != nil) && !answeredAfter(calls, i) {
 				return fmt.Errorf("the answer, %s, is what had come of an answer that was cut: %s",

@@ -83,6 +83,8 @@ func TestNoCutAnswer(t *testing.T) {
 		})), unclear, ""},
 		{"several faults, of which one may cut", inv, saying(cutText, talked("", "", unkept, func(e *chaos.Event) { e.Delivered, e.Also = true, []string{"r"} })), unclear, ""},
 		{"asked again, and whole", inv, saying("Monday.", talked(cutText, "length"), talked(wholeText, "stop", later)), holds, ""},
+		{"asked again, and whole, and yet the cut one", inv, saying(cutText, talked(cutText, "length"), talked(wholeText, "stop", later)), breaks, "was answered whole then"},
+		{"asked again, and the whole one says no more", inv, saying(cutText, talked(cutText, "length"), talked(cutText, "stop", later)), holds, ""},
 		{"asked again, and cut again", inv, saying(cutText, talked(cutText, "length"), talked(cutText, "length", later)), breaks, ""},
 		{"asked for something else", inv, saying(cutText, talked(cutText, "length"), talked("Done.", "stop", later, other)), unclear, ""},
 		{"calls without a key are not known to be equal", inv, saying("Monday.", talked(cutText, "length", keyless), talked(wholeText, "stop", later, keyless)), unclear, ""},

@@ -48,7 +48,9 @@ func TestCallsWithin(t *testing.T) {
 		{"one that failed is judged too", inv, made(0, until(10*ms, failed("orders.get", 1, 0, 16*ms))), breaks, ""},
 		{"another target", inv, made(0, until(10*ms, call("refund", 0, 16*ms))), holds, ""},
 		{"an injection by name is no call", inv, made(0, at("", late)), holds, ""},
-		{"it began after its deadline", inv, made(0, until(-ms, call("orders.get", 10*ms, 10*ms))), breaks, ""},
+		{"it began after its deadline: that is another invariant's", inv, made(0, until(-ms, call("orders.get", 10*ms, 10*ms))), holds, ""},
+		{"it began after its deadline, and took too long", inv, made(0, until(-ms, call("orders.get", 10*ms, 16*ms))), breaks, "ended 6ms after"},
+		{"a fault had it executed twice", inv, made(0, by(late, "duplicate")), unclear, "a fault may have kept"},
 		{"still under way", inv, made(0, open(late)), breaks, "a call had not ended 6ms after its deadline"},
 		{"still under way, and it had time", inv, made(0, open(until(10*ms, call("orders.get", 0, 12*ms)))), unclear, "the cell ended before"},
 		{"an answer that nobody closed", inv, made(0, open(at(chaos.LayerHTTP, late))), unclear, "nobody read"},
@@ -82,6 +84,11 @@ func TestNothingAfterEnd(t *testing.T) {
 		{"after its deadline", inv, made(0, over(until(2*ms, call("refund", 3*ms, 3*ms)))), breaks,
 			"1 calls began after their context had ended: refund at 3ms"},
 		{"in the moment of its deadline", inv, made(0, over(until(3*ms, call("refund", 3*ms, 4*ms)))), holds, ""},
+		{"once more in the moment of the deadline, which the caller knew from the call before", inv,
+			made(0, until(3*ms, failed("refund", 1, ms, 3*ms)), edited(over(until(3*ms, failed("refund", 2, 3*ms, 3*ms))), func(e *chaos.Event) { e.Call = 2 })), breaks,
+			"1 calls began after"},
+		{"once more, and what failed before had failed by itself", inv,
+			made(0, until(3*ms, failed("refund", 1, ms, 2*ms)), edited(over(until(3*ms, failed("refund", 2, 3*ms, 3*ms))), func(e *chaos.Event) { e.Call = 2 })), holds, ""},
 		{"cancelled", inv, made(0, cancelled), breaks, ""},
 		{"cancelled at the very beginning", inv, made(0, over(until(0, call("refund", 0, ms)))), breaks, ""},
 		{"in the moment of its deadline, which is that of the clock", inv, made(0, over(until(1, call("refund", 0, ms)))), holds, ""},
@@ -113,7 +120,7 @@ func TestEndsAgainstAnOracle(t *testing.T) {
 			events = append(events, e)
 			last := holds
 			if e.Target == "a" && e.Deadline != 0 {
-				switch over := e.End > e.Deadline+d; {
+				switch over := e.End > max(e.Deadline, e.Start)+d; {
 				case over:
 					last = breaks
 				case e.Outcome == chaos.OutcomeOpen:
