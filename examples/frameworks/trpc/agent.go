@@ -18,17 +18,18 @@ type Agent struct {
 	Model     http.RoundTripper
 	Tools     []tool.Tool
 	Streaming bool
+	Options   []llmagent.Option // beyond those of the README
 }
 
 // Ask builds the agent as the framework's README does, and returns the text of the model's last whole message.
 func (a Agent) Ask(ctx context.Context, question string) (answer string, err error) {
-	assistant := llmagent.New("desk",
+	assistant := llmagent.New("desk", append([]llmagent.Option{
 		llmagent.WithModel(openai.New("gpt-4o",
 			openai.WithAPIKey("none"), openai.WithBaseURL("https://api.openai.example/v1"),
 			openai.WithHTTPClientOptions(openai.WithHTTPClientTransport(a.Model)))),
 		llmagent.WithTools(a.Tools),
 		llmagent.WithGenerationConfig(model.GenerationConfig{Stream: a.Streaming}),
-	)
+	}, a.Options...)...)
 	desk := runner.NewRunner("desk", assistant)
 	defer func() { err = errors.Join(err, desk.Close()) }()
 	events, err := desk.Run(ctx, "user-1", "session-1", model.NewUserMessage(question))

@@ -25,6 +25,8 @@ func framework() behaviour.Framework {
 		Name: "trpc-agent-go", Module: "trpc.group/trpc-go/trpc-agent-go", Dir: "trpc", API: chaoshttp.OpenAI, Target: "POST api.openai.example/*",
 		Ask: asking(false), Streamed: asking(true),
 		Add: map[behaviour.Column]string{
+			behaviour.Panic: "a `recover` in the tool itself. With `llmagent.WithEnableParallelTools(true)` a panic is told to the model, but only in a " +
+				"turn of several calls (`TestAPanicAmongParallelCalls`).",
 			behaviour.TimeOut:   "a deadline for each call, within the tool; and a look at `ctx.Err()` after the last event.",
 			behaviour.Expired:   "a look at `ctx.Err()` after the last event.",
 			behaviour.LostReply: "a key by which the tool knows a call that is made again; the identifier of the call is in the context, at `tool.ContextKeyToolCallID{}`.",

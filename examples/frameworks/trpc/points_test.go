@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"trpc.group/trpc-go/trpc-agent-go/agent/llmagent"
 	"trpc.group/trpc-go/trpc-agent-go/tool"
 	"trpc.group/trpc-go/trpc-agent-go/tool/function"
 
@@ -50,6 +51,36 @@ func TestPoint(t *testing.T) {
 		assert.Equal(t, 2, made)
 		assert.Len(t, in.Events(), 2)
 	})
+}
+
+// With parallel tools, the framework recovers from a panic in a turn of several calls, and tells the model.
+func TestAPanicAmongParallelCalls(t *testing.T) {
+	one, other := modeltest.Call{Name: "refund", Args: `{"order":"1042"}`}, modeltest.Call{Name: "refund", Args: `{"order":"7"}`}
+	for _, tt := range []struct {
+		name     string
+		calls    []modeltest.Call
+		parallel bool
+		fatal    bool
+	}{
+		{"several calls at once", []modeltest.Call{one, other}, true, false},
+		{"one call alone", []modeltest.Call{one}, true, true},
+		{"several calls, one after the other, as by default", []modeltest.Call{one, other}, false, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			made := 0
+			ctx, _ := armed(t, chaos.Rule{Target: "refund", When: when.First(1), Fault: fault.Panic("no memory")})
+			model := modeltest.New(nil, modeltest.Script(modeltest.Answer{Calls: tt.calls}, modeltest.Answer{After: "tool execution panic: no memory", Text: "One failed."}))
+			answer, err := Agent{Model: model, Tools: []tool.Tool{Point(refund(&made))},
+				Options: []llmagent.Option{llmagent.WithEnableParallelTools(tt.parallel)}}.Ask(ctx, "Refund.")
+			if tt.fatal {
+				assert.ErrorContains(t, err, "flow panic: no memory", tt.name)
+				return
+			}
+			require.NoError(t, err, tt.name)
+			assert.Equal(t, "One failed.", answer, tt.name)
+			assert.Equal(t, 1, made, "the other call goes on")
+		})
+	}
 }
 
 // A stream of a model that ends before anything of the answer came is asked for again, at once and without end.

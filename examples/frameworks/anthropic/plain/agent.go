@@ -20,8 +20,7 @@ func newClient(model http.RoundTripper) anthropic.Client {
 }
 
 func params(question string) anthropic.BetaToolRunnerParams {
-	// A scripted model remembers no threads: each request has the whole history, as with providers that have none.
-	return anthropic.BetaToolRunnerParams{DisableThread: true, BetaMessageNewParams: anthropic.BetaMessageNewParams{
+	return anthropic.BetaToolRunnerParams{BetaMessageNewParams: anthropic.BetaMessageNewParams{
 		Model: "claude-sonnet-4-5", MaxTokens: 1024,
 		Messages: []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock(question))},
 	}}

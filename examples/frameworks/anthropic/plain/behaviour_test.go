@@ -22,11 +22,13 @@ func framework() behaviour.Framework {
 			behaviour.Panic:     "a `recover` in the tool itself: the runner calls each tool on a goroutine of its own, which no `recover` of the caller reaches.",
 			behaviour.TimeOut:   "a deadline for each call of a tool (`context.WithTimeout`).",
 			behaviour.LostReply: "an idempotency key for each refund, which the tool knows again; the model cannot tell a lost reply from a lost request.",
-			behaviour.Malformed: "the message thread, which the runner has unless `DisableThread` is set, as here: the provider keeps the history, " +
-				"and the arguments are not sent back with the tool's error. Without it nothing helps within the run.",
+			behaviour.Malformed: "a check in the tool itself that each argument it needs is there: the runner decodes them, and compares none " +
+				"with the schema.",
 			behaviour.CutStream: "a look at `StopReason` of the runner's `LastMessage`: it is empty.",
 		},
-		Silent: []behaviour.Silence{{Column: behaviour.CutStream,
+		Silent: []behaviour.Silence{{Column: behaviour.Malformed,
+			Fact: "arguments of a streamed call that are no JSON become `{}`, and the runner calls the tool with that: a tool that does not " +
+				"look for what is missing does its work, without an error."}, {Column: behaviour.CutStream,
 			Fact: "the streaming tool runner takes a stream that ends before `message_stop` for a whole message: a text that is cut is the " +
 				"answer, and a turn whose tool call is cut has no stop reason, which ends the run without the call and without an error."}},
 	}

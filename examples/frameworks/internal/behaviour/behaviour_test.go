@@ -124,6 +124,12 @@ var toys = map[string]toy{
 		result, _ := t.tools.CallTool(ctx, call.Function.Name, json.RawMessage(call.Function.Arguments))
 		return string(result), nil
 	}},
+	"emptying": {run: func(ctx context.Context, t *toy, call toyCall) (string, error) {
+		if !json.Valid([]byte(call.Function.Arguments)) {
+			call.Function.Arguments = "{}"
+		}
+		return told(ctx, t, call)
+	}},
 	"recovering": {run: func(ctx context.Context, t *toy, call toyCall) (text string, err error) {
 		defer func() {
 			if v := recover(); v != nil {
@@ -238,6 +244,7 @@ func TestWords(t *testing.T) {
 		{"fatal", "expired-context", "fatal at once", false},
 		{"fatal", "parallel", "**the other's result is lost**, fatal", true},
 		{"swallowing", "error", "**the model gets an empty result**", true},
+		{"emptying", "malformed-arguments", "**called with `{}` instead**, told to the model", true},
 		{"recovering", "panic", "told to the model", false},
 		{"tracing", "panic", "told to the model, with the stack of the program", false},
 		{"hasty", "parallel", "**the other goes on after the return**, fatal", true},

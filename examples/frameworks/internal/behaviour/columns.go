@@ -79,6 +79,7 @@ func trials(f *Framework) []trial {
 		{column: TimeOut, name: "time-out", rules: atRefund(nil, fault.Hang())},
 		{column: LostReply, name: "lost-reply", rules: atRefund(when.First(1), fault.LoseReply())},
 		{column: Malformed, name: "malformed-arguments", rules: atModel(when.Nth(refundTurn), chaoshttp.MalformToolCall())},
+		{column: Malformed, name: "malformed-arguments-streamed", label: "streamed", streamed: true, rules: atModel(when.Nth(refundTurn), chaoshttp.MalformToolCall())},
 		{column: CutStream, name: "cut-stream-answer", label: "in the answer", streamed: true, cut: answerTurn},
 		{column: CutStream, name: "cut-stream-call", label: "in a tool call", streamed: true, cut: refundTurn},
 		{column: RateLimit, name: "rate-limit-once", label: "once", rules: atModel(when.Nth(refundTurn), tooMany)},

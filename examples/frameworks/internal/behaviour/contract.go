@@ -15,7 +15,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
-	"github.com/shakedown-go/shakedown/chaos/chaoshttp/modeltest"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
@@ -80,7 +79,7 @@ func (f *Framework) matrix() *contract.Matrix {
 			desk := &desk{}
 			var ends []func()
 			tools, err := desk.tools()
-			server := modeltest.New(nil, newModel(false).answer)
+			server := newServer(newModel(false))
 			agent := func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
 				bound := &chaoshttp.Options{Injector: chaos.FromContext(ctx)}
 				atEnd := func(end func()) { ends = append(ends, end) }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
-	"github.com/shakedown-go/shakedown/chaos/chaoshttp/modeltest"
 	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
@@ -78,7 +77,7 @@ type asking struct {
 
 	desk   desk
 	model  *model
-	server *modeltest.Model // plays the model, in the form of whatever API
+	server *server // plays the model, in the form of whatever API
 	in     *chaos.Injector
 	cancel context.CancelFunc
 
@@ -128,7 +127,7 @@ func (f *Framework) prepare(t *trial, rules []chaos.Rule) (*asking, error) {
 		return nil, err
 	}
 	m := newModel(t.together)
-	return &asking{f: f, t: t, limit: f.limit(), model: m, server: modeltest.New(nil, m.answer), events: map[int]int{},
+	return &asking{f: f, t: t, limit: f.limit(), model: m, server: newServer(m), events: map[int]int{},
 		in: plan.Injector(f.Name, &chaos.InjectorOptions{RecordAll: true})}, nil
 }
 

@@ -162,7 +162,10 @@ func join(all []labelled) string {
 	}
 	var texts []string
 	for _, one := range all {
-		texts = append(texts, one.label+": "+one.words)
+		if one.label != "" {
+			one.words = one.label + ": " + one.words
+		}
+		texts = append(texts, one.words)
 	}
 	return strings.Join(texts, "; ")
 }

@@ -102,6 +102,9 @@ func report(t *trial, s *seen, c *cell) {
 			failed = append(failed, panicked)
 		}
 	}
+	if t.column == Malformed && slices.ContainsFunc(s.of(refund), func(call toolCall) bool { return call.Args == "{}" }) {
+		c.silence("called with `{}` instead")
+	}
 	results := slices.DeleteFunc(slices.Clone(s.Told), func(text string) bool { return strings.Contains(text, marks[refund]) })
 	malformed := t.column == Malformed && len(s.of(refund)) < s.Asked[refund]
 	switch {
