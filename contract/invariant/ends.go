@@ -73,7 +73,8 @@ func NothingAfterEnd(name string, severity contract.Severity, allowed ...string)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
 		late := eventsWhere(o.Events, func(e *chaos.Event) bool {
 			now := e.Deadline != 0 && (e.Deadline == e.Start || e.Deadline == e.Start+1) // 0 is kept as 1
-			return e.ContextEnded && e.Layer != "" && !(now && !failedBefore(o.Events, e)) && !anyMatches(may, e.Target)
+			return e.ContextEnded && e.Layer != "" && (!now || failedBefore(o.Events, e)) &&
+				!anyMatches(may, e.Target)
 		})
 		if len(late) > 0 {
 			return fmt.Errorf("%d calls began after their context had ended: %s", len(late), describeCalls(late))
