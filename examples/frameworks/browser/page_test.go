@@ -40,18 +40,29 @@ type tab struct {
 	problems []string
 }
 
+// browser is the path of a browser that starts here, or why there is none.
+var browser = sync.OnceValues(func() (path, why string) {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		found, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if said, err := exec.CommandContext(ctx, found, "--headless", "--no-sandbox", "--dump-dom", "about:blank").CombinedOutput(); err != nil {
+			return "", fmt.Sprintf("%s does not start: %v: %s", name, err, said)
+		}
+		return found, ""
+	}
+	return "", "no browser"
+})
+
 // open writes the page of a report to a file, and opens it; hash is where.
 func open(t testing.TB, r, before *contract.Report, hash string, first ...chromedp.Action[chromedp.Void]) *tab {
 	t.Helper()
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if found, err := exec.LookPath(name); err == nil {
-			path = found
-			break
-		}
-	}
-	if path == "" {
-		t.Skip("skipped, no browser")
+	path, why := browser()
+	if why != "" {
+		t.Skip("skipped, " + why)
 	}
 	var html bytes.Buffer
 	require.NoError(t, report.HTMLSince(&html, r, before, "in old.run.jsonl"))
