@@ -10,57 +10,32 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/document"
-	"github.com/shakedown-go/shakedown/internal/enum"
 )
 
 // A Verdict says what happens if a tool is called again: of a treatment, or of all treatments of a tool.
-type Verdict uint8
+type Verdict string
 
-// The verdicts. The zero value is Unknown.
+// The verdicts.
 const (
-	Unknown     Verdict = iota // it could not be told
-	Safe                       // every treatment leaves the state of one call, and the caller gets an answer
-	SafeWithKey                // so it is with the same idempotency key, and not without
-	Doubles                    // some treatment does the work more than once
-	PartlyDone                 // some treatment leaves the work undone or half done, and the call succeeds
-	Wedged                     // after some treatment the call fails again and again
-	NotTried                   // of a treatment alone
+	Unknown     Verdict = "unknown"       // it could not be told
+	Safe        Verdict = "safe"          // all that was tried leaves the state of one call, and the caller has an answer
+	SafeWithKey Verdict = "safe with key" // so it is with the same idempotency key, and not without
+	Doubles     Verdict = "doubles"       // some treatment does the work more than once
+	PartlyDone  Verdict = "partly done"   // some treatment leaves work undone or half done, and the call succeeds
+	Wedged      Verdict = "wedged"        // after some treatment the call fails again and again
+	NotTried    Verdict = "not tried"     // of a treatment alone
 )
-
-var verdicts = enum.Names[Verdict]{Package: fields, Field: "verdict", Of: []string{Unknown: "unknown", Safe: "safe",
-	SafeWithKey: "safe with key", Doubles: "doubles", PartlyDone: "partly done", Wedged: "wedged", NotTried: "not tried"}}
-
-// String is the verdict in words.
-func (v Verdict) String() string { return verdicts.String(v) }
-
-// MarshalText is the verdict in words.
-func (v Verdict) MarshalText() ([]byte, error) { return verdicts.MarshalText(v) }
-
-// UnmarshalText reads what MarshalText writes.
-func (v *Verdict) UnmarshalText(text []byte) error { return verdicts.UnmarshalText(text, v) }
 
 // A Standing is how a claim compares with what was found.
-type Standing uint8
+type Standing string
 
-// The standings. The zero value is NotClaimed.
+// The standings. A claim that promises nothing, such as idempotentHint: false, is NotClaimed.
 const (
-	NotClaimed   Standing = iota // it is not claimed, or the claim promises nothing, as idempotentHint: false
-	Confirmed                    // nothing that was tried contradicts it
-	Contradicted                 // a treatment contradicts it
-	NotDecided                   // it could not be told
+	NotClaimed   Standing = "not claimed"
+	Confirmed    Standing = "confirmed" // by all that was tried
+	Contradicted Standing = "contradicted"
+	NotDecided   Standing = "not decided"
 )
-
-var standings = enum.Names[Standing]{Package: fields, Field: "standing", Of: []string{NotClaimed: "not claimed",
-	Confirmed: "confirmed", Contradicted: "contradicted", NotDecided: "not decided"}}
-
-// String is the standing in words.
-func (s Standing) String() string { return standings.String(s) }
-
-// MarshalText is the standing in words.
-func (s Standing) MarshalText() ([]byte, error) { return standings.MarshalText(s) }
-
-// UnmarshalText reads what MarshalText writes.
-func (s *Standing) UnmarshalText(text []byte) error { return standings.UnmarshalText(text, s) }
 
 // A Result is the outcome of an audit.
 type Result struct {
@@ -74,47 +49,37 @@ type Result struct {
 type ToolResult struct {
 	Planned
 	Verdict Verdict `json:"verdict"`
-	// Because is the reason of the verdict, with the treatment that decided, and Mend is what would help;
-	// empty: nothing is to be said.
-	Because string `json:"because,omitempty"`
-	Mend    string `json:"mend,omitempty"`
-	// The standings of the claims.
+	// Why is the reason of a verdict other than Safe, with the treatment that decided, and Mend what would
+	// help.
+	Why  string `json:"why,omitempty"`
+	Mend string `json:"mend,omitempty"`
+	// The claims; Destructive is the claim that the tool is not.
 	ReadOnly    Standing `json:"readOnly"`
 	Idempotent  Standing `json:"idempotent"`
-	Destructive Standing `json:"destructive"` // of the claim that it is not
+	Destructive Standing `json:"destructive"`
 	// Evidence is what each treatment showed, with all that was sent.
 	Evidence []Evidence `json:"evidence,omitempty"`
 }
 
-// Judge makes the result of a report of the matrix that [Matrix] returned with the listing. The evidence of
-// several trials is judged together.
+// Judge makes the result of a report of the matrix that [Matrix] returned with the listing. Several
+// trials are judged together.
 func Judge(l *Listing, r *contract.Report) *Result {
 	result := &Result{Report: r}
 	for _, p := range l.Tools {
 		result.Tools = append(result.Tools, ToolResult{Planned: p})
 	}
-	ofScenario := map[string]*ToolResult{}
-	a := &auditor{o: new(Options), cases: map[string]trialCase{}}
-	m := new(contract.Matrix)
-	for i := range result.Tools {
-		n := len(m.Scenarios)
-		a.add(m, &result.Tools[i].Planned)
-		for _, s := range m.Scenarios[n:] {
-			ofScenario[s.Name] = &result.Tools[i]
-		}
-	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		tool := ofScenario[c.Cell.Scenario]
-		if tool == nil {
+		of, known := l.cases[c.Cell.Scenario]
+		if !known {
 			continue
 		}
-		e := Evidence{Tool: tool.Tool, Treatment: a.cases[c.Cell.Scenario].treatment.name, Why: cmp.Or(c.Why, c.State.String())}
-		var read Evidence
+		e := Evidence{Tool: l.Tools[of.tool].Tool, Treatment: of.treatment.name, Verdict: Unknown, Why: cmp.Or(c.Why, c.State.String())}
 		decided := c.State == contract.Held || c.State == contract.Broken || c.DoesNotApply || c.Undecided
-		if decided && c.Evidence != nil && json.Unmarshal([]byte(c.Evidence.Response), &read) == nil {
+		if read := (Evidence{}); decided && c.Evidence != nil && json.Unmarshal([]byte(c.Evidence.Response), &read) == nil {
 			e = read
 		}
+		tool := &result.Tools[of.tool]
 		tool.Evidence = append(tool.Evidence, e)
 	}
 	for i := range result.Tools {
@@ -124,71 +89,48 @@ func Judge(l *Listing, r *contract.Report) *Result {
 }
 
 func (t *ToolResult) judge() {
-	if t.Because = t.Why; t.Because != "" {
-		t.weigh(Unknown)
-		return
-	}
-	var worst [NotTried + 1]*Evidence // the first of each verdict, in treatments with the same key
-	keyless, needed, tried := Safe, false, map[string]bool{}
+	found := map[Verdict]*Evidence{} // the first of each, in treatments with the same key
+	tried := map[string]bool{}
+	needed, keyless := false, Safe
 	for i := range t.Evidence {
 		e := &t.Evidence[i]
-		tried[e.Treatment] = e.Verdict != NotTried
-		switch e.Treatment {
-		case "other-key", "without-key":
+		tried[e.Treatment] = true
+		switch {
+		case e.informs():
 			needed = needed || e.Verdict != Safe
 			if e.Treatment == "without-key" {
 				keyless = e.Verdict
 			}
-		default:
-			if worst[e.Verdict] == nil {
-				worst[e.Verdict] = e
-			}
+		case found[e.Verdict] == nil:
+			found[e.Verdict] = e
 		}
 	}
-	decides := worst[Unknown]
-	for _, v := range []Verdict{Doubles, PartlyDone, Wedged} {
-		if worst[v] != nil {
-			t.Verdict, decides = v, worst[v]
-			break
+	t.Verdict = Unknown
+	for _, v := range []Verdict{Unknown, Wedged, PartlyDone, Doubles} {
+		if e := found[v]; e != nil {
+			t.Verdict, t.Why = v, e.Treatment+": "+e.Why
 		}
 	}
-	missing := slices.ContainsFunc(treatments(), func(d treatment) bool {
-		return !d.informs() && !d.restart && d.part == 0 && !tried[d.name]
-	})
+	missing := func(d treatment) bool { return !d.informs && !d.restart && !tried[d.name] }
 	switch {
-	case decides != nil:
-		t.Because = decides.Treatment + ": " + decides.Why
-	case missing:
-		t.Because = "not all treatments were tried"
+	case t.Refused != "":
+		t.Why = "it was not called: " + t.Refused
+	case t.Why != "":
+	case slices.ContainsFunc(treatments(), missing):
+		t.Why = "not all treatments were tried"
 	case needed:
-		t.Verdict = SafeWithKey
+		t.Verdict, t.Why = SafeWithKey, "without the same key ("+t.Key+") it is not known to be safe"
 	default:
 		t.Verdict = Safe
 	}
-	t.Mend = t.mend()
+	t.Mend = map[Verdict]string{
+		Doubles: "keep an idempotency key, or what identifies the request, with its outcome, in the transaction that " +
+			"does the work; answer a known one with that outcome",
+		PartlyDone:  "do all steps in one transaction, or let a repeated call do the steps that are missing",
+		Wedged:      "answer a repeated call as the first one; release what a call that ended has locked",
+		SafeWithKey: "send the same key again with a repeated call; make it a required argument",
+	}[t.Verdict]
 	t.weigh(keyless)
-}
-
-func (t *ToolResult) mend() string {
-	switch t.Verdict {
-	case Doubles:
-		if t.Key != "" {
-			return fmt.Sprintf("store the key (%s) with the outcome in the transaction that does the work, and answer a known key with that outcome", t.Key)
-		}
-		return "take an idempotency key as an argument, or derive one from the arguments, pass it on, and answer a known key with the stored outcome"
-	case PartlyDone:
-		return "do all steps in one transaction, or record each and let a repeated call do those that are missing"
-	case Wedged:
-		return "answer a repeated call as the first one was or would have been, and release what a call that ended has locked"
-	case SafeWithKey:
-		if !t.KeyRequired {
-			return fmt.Sprintf("callers must send the same key (%s) again; make it a required argument", t.Key)
-		}
-		return fmt.Sprintf("callers must send the same key (%s) again", t.Key)
-	case Unknown:
-		return "see why: an example call that succeeds, a state that shows its work and is the same in each fresh world"
-	}
-	return ""
 }
 
 // weigh compares the claims with what was found. keyless is what calls without a key showed.
@@ -197,21 +139,17 @@ func (t *ToolResult) weigh(keyless Verdict) {
 	for _, e := range t.Evidence {
 		effect = cmp.Or(effect, e.Effect)
 	}
-	safe := t.Verdict == Safe || t.Verdict == SafeWithKey
-	if claims(t.Claims.ReadOnly) {
-		t.ReadOnly = standing(safe && effect == effectNone, t.Verdict == Doubles || effect != "" && effect != effectNone)
-	}
-	if claims(t.Claims.Idempotent) {
-		keyed := t.Key == "" || t.KeyRequired || keyless == Safe
-		t.Idempotent = standing(safe && keyed, t.Verdict == Doubles || keyless == Doubles)
-	}
-	if d := t.Claims.Destructive; d != nil && !*d {
-		t.Destructive = standing(effect == effectNone || effect == effectAdds, effect == effectRemoves)
-	}
+	safe := t.Verdict == Safe || t.Verdict == SafeWithKey && keyless == Safe
+	t.ReadOnly = standing(claims(t.Claims.ReadOnly), safe && effect == "none", t.Verdict == Doubles || effect != "" && effect != "none")
+	t.Idempotent = standing(claims(t.Claims.Idempotent), safe, t.Verdict == Doubles || keyless == Doubles)
+	d := t.Claims.Destructive
+	t.Destructive = standing(d != nil && !*d, effect == "none" || effect == "adds", effect == "removes")
 }
 
-func standing(confirmed, contradicted bool) Standing {
+func standing(claimed, confirmed, contradicted bool) Standing {
 	switch {
+	case !claimed:
+		return NotClaimed
 	case contradicted:
 		return Contradicted
 	case confirmed:
@@ -220,8 +158,7 @@ func standing(confirmed, contradicted bool) Standing {
 	return NotDecided
 }
 
-// Text writes the result for a terminal, in lines of at most 100 columns: a table of the tools, then what
-// decided, and what would mend it.
+// Text writes the result for a terminal, in lines of at most 100 columns: a table of the tools, then the reasons.
 func (r *Result) Text(w io.Writer) error {
 	const columns = 100
 	return document.Text(w, []*document.Section{r.section()}, columns)
@@ -229,8 +166,7 @@ func (r *Result) Text(w io.Writer) error {
 
 // Markdown returns the result as a comment of at most so many bytes, in GitHub's dialect.
 func (r *Result) Markdown(most int) []byte {
-	d := document.Document{Title: "Audit of retry safety", Sections: []*document.Section{r.section()}}
-	return d.Markdown(most)
+	return (&document.Document{Sections: []*document.Section{r.section()}}).Markdown(most)
 }
 
 func (r *Result) section() *document.Section {
@@ -238,39 +174,25 @@ func (r *Result) section() *document.Section {
 		Heads: []document.Head{{Name: "called again"}, {Name: "readOnlyHint"}, {Name: "idempotentHint"}, {Name: "destructiveHint"}}}}
 	for i := range r.Tools {
 		t := &r.Tools[i]
-		verdict := t.Verdict.String()
-		if t.Why != "" {
-			verdict = "not called"
-		}
 		row := document.Row{Name: t.Tool}
-		for _, text := range []string{verdict, t.ReadOnly.String(), t.Idempotent.String(), t.Destructive.String()} {
+		for _, text := range []string{string(t.Verdict), string(t.ReadOnly), string(t.Idempotent), string(t.Destructive)} {
 			row.Cells = append(row.Cells, document.Cell{Text: text})
 		}
 		s.Table.Rows = append(s.Table.Rows, row)
-		s.Items = append(s.Items, t.item(verdict))
+		var tried, not []string
+		for _, e := range t.Evidence {
+			tried = append(tried, fmt.Sprintf("%s: %s (%d calls)", e.Treatment, e.Verdict, len(e.Calls)))
+		}
+		for _, d := range treatments() {
+			if why := t.NotTried[d.name]; why != "" {
+				not = append(not, d.name+": "+why)
+			}
+		}
+		made := map[bool]string{true: " (made from its input schema)"}[t.Made]
+		s.Items = append(s.Items, document.Item{Lead: string(t.Verdict), Names: []string{t.Tool}, Details: []document.Detail{
+			{Label: "why", Text: t.Why}, {Label: "mend", Text: t.Mend},
+			{Label: "arguments", Kind: document.OneLine, Text: string(t.Args) + made},
+			{Label: "tried", Text: strings.Join(tried, ", ")}, {Label: "not tried", List: not}}})
 	}
 	return s
-}
-
-func (t *ToolResult) item(verdict string) document.Item {
-	var sent, untried []string
-	for _, e := range t.Evidence {
-		if e.Verdict == NotTried {
-			untried = append(untried, e.Treatment+": "+e.Why)
-			continue
-		}
-		sent = append(sent, fmt.Sprintf("%s: %s (%d calls)", e.Treatment, e.Verdict, len(e.Calls)))
-	}
-	for _, d := range treatments() {
-		if why := t.NotTried[d.name]; why != "" {
-			untried = append(untried, d.name+": "+why)
-		}
-	}
-	args := string(t.Args)
-	if t.Made {
-		args += " (made from its input schema)"
-	}
-	return document.Item{Lead: verdict, Names: []string{t.Tool}, Details: []document.Detail{
-		{Label: "why", Text: t.Because}, {Label: "mend", Text: t.Mend}, {Label: "arguments", Kind: document.OneLine, Text: args},
-		{Label: "tried", Text: strings.Join(sent, ", ")}, {Label: "not tried", List: untried}}}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -18,10 +19,10 @@ import (
 // call, and that the caller gets an answer.
 const Invariant = "done-once"
 
-// Run makes the audit and judges it. run may be nil; [contract.RunOptions].Keep is always
-// [contract.KeepAll], because the evidence makes the result.
+// Run makes the audit and judges it. run may be nil; its Keep is always [contract.KeepAll], because
+// the evidence makes the result.
 //
-// Errors are those of [Plan] and of [contract.Matrix.Run]. With an error of the run the
+// Errors are those of [Matrix] and of [contract.Matrix.Run]. With an error of the run the
 // result has what was found until then, if anything was.
 func Run(ctx context.Context, o *Options, run *contract.RunOptions) (*Result, error) {
 	m, l, err := Matrix(ctx, o)
@@ -50,18 +51,19 @@ func Matrix(ctx context.Context, o *Options) (*contract.Matrix, *Listing, error)
 		return nil, nil, err
 	}
 	own := *o
-	a := &auditor{o: &own, cases: map[string]trialCase{}}
-	m := &contract.Matrix{Name: "audit", SkipStateProbe: true, Secrets: own.Secrets,
+	l.cases = map[string]trialCase{}
+	m := &contract.Matrix{Name: "audit", SkipStateProbe: true, Secrets: own.Secrets, Reset: own.Reset,
 		Invariants: []contract.Invariant{{Name: Invariant, Severity: contract.High, Check: check}}}
+	why := ""
 	for i := range l.Tools {
-		a.add(m, &l.Tools[i])
+		m.Scenarios = append(m.Scenarios, l.scenarios(i)...)
+		why += "; " + l.Tools[i].Tool + ": " + l.Tools[i].Refused
 	}
 	if len(m.Scenarios) == 0 {
-		return nil, l, fields.Wrong("Allow", fielderror.Found("no tool that may be called"), "the name of a tool, or Sandbox: "+a.reasons(l))
+		return nil, nil, fields.Wrong("Allow", fielderror.Found("no tool that may be called"+why), "the name of a tool, or Sandbox")
 	}
 	if own.NewWorld == nil {
-		m.Reset, m.World = own.Reset, a.world(own.World)
-		m.World.Close = own.World.Close
+		m.World = l.world(&own, own.World)
 		return m, l, nil
 	}
 	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
@@ -69,53 +71,39 @@ func Matrix(ctx context.Context, o *Options) (*contract.Matrix, *Listing, error)
 		if err != nil {
 			return nil, err
 		}
-		cw := a.world(w)
-		cw.Close = closing
-		return cw, nil
+		made := l.world(&own, w)
+		made.Close = closing
+		return made, nil
 	}
 	return m, l, nil
 }
 
+// A trialCase is a scenario of the matrix.
 type trialCase struct {
-	plan      *Planned
+	tool      int // in the listing
 	treatment treatment
 }
 
-// auditor is the agent of the matrix: it makes the treatment of its scenario.
-type auditor struct {
-	o     *Options
-	cases map[string]trialCase // by scenario
-}
-
-func (a *auditor) reasons(l *Listing) string {
-	var all []string
-	for _, p := range l.Tools {
-		all = append(all, p.Tool+": "+p.Why)
-	}
-	return cmp.Or(strings.Join(all, "; "), "there is no tool")
-}
-
-func (a *auditor) add(m *contract.Matrix, p *Planned) {
-	planned := map[string]bool{}
-	for _, name := range p.Treatments {
-		planned[name] = true
-	}
+func (l *Listing) scenarios(tool int) (all []contract.Scenario) {
+	p := &l.Tools[tool]
 	base := nameOf(p.Tool)
-	for n := 2; a.cases[base+".once"].plan != nil; n++ { // two tools whose names differ in other signs
-		base = fmt.Sprintf("%s-%d", nameOf(p.Tool), n)
+	for i := range l.Tools {
+		if i != tool && nameOf(l.Tools[i].Tool) == base {
+			base = fmt.Sprintf("%s-%d", nameOf(p.Tool), tool+1)
+		}
 	}
 	for _, t := range treatments() {
-		if !planned[t.name] {
+		if !slices.Contains(p.Treatments, t.name) {
 			continue
 		}
-		s := contract.Scenario{Name: base + "." + t.name, Layer: chaos.LayerTool,
-			Prompts: []string{a.o.redactor().Text(fmt.Sprintf("%s %s: %s", p.Tool, p.Args, t.does))}}
+		s := contract.Scenario{Name: base + "." + t.name, Layer: chaos.LayerTool, Prompts: []string{p.Tool + ": " + t.does}}
 		if t.fault != nil {
 			s.Rules = []chaos.Rule{{Target: glob.Literal(p.Tool), Limit: 1, Fault: t.fault}}
 		}
-		a.cases[s.Name] = trialCase{p, t}
-		m.Scenarios = append(m.Scenarios, s)
+		l.cases[s.Name] = trialCase{tool, t}
+		all = append(all, s)
 	}
+	return all
 }
 
 // nameOf is the name of a tool with the signs that the name of a scenario may have.
@@ -128,16 +116,20 @@ func nameOf(tool string) string {
 	}, tool)
 }
 
-func (a *auditor) world(w *World) *contract.World {
+// world has an agent that makes the treatment of its scenario.
+func (l *Listing) world(o *Options, w *World) *contract.World {
 	return &contract.World{Tools: w.Tools, Agent: func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
 		cell, _ := contract.CellOf(ctx)
-		c, ok := a.cases[cell.Scenario]
+		c, ok := l.cases[cell.Scenario]
 		if !ok {
-			return "", fmt.Errorf("%w: the audit has no treatment for a run that is no cell", contract.ErrNotTheAgent)
+			return "", fmt.Errorf("%w: a run that is no cell has no treatment", contract.ErrNotTheAgent)
 		}
-		t := &trial{o: a.o, plan: c.plan, treatment: &c.treatment}
-		doc, err := json.Marshal(t.run(ctx, w, tools))
-		return string(a.o.redactor().JSON(doc, true)), err
+		t := &trial{o: o, plan: &l.Tools[c.tool], treatment: &c.treatment}
+		doc, err := t.run(ctx, w, tools)
+		if err != nil { // a function of the options panicked
+			return "", fmt.Errorf("%w: %w", contract.ErrNotTheAgent, err)
+		}
+		return string(o.redactor().JSON(doc, true)), nil
 	}}
 }
 
@@ -147,19 +139,18 @@ func check(_ context.Context, o *contract.Observation) error {
 	if err := json.Unmarshal([]byte(o.Response), &e); err != nil {
 		return fmt.Errorf("%w: the response is no evidence: %w", contract.ErrUndecided, err)
 	}
-	informs := false
-	for _, t := range treatments() {
-		informs = informs || t.name == e.Treatment && t.informs()
-	}
 	switch {
-	case e.Verdict == Safe:
+	case e.Verdict == Safe, e.informs() && e.Verdict != Unknown:
 		return nil
-	case e.Verdict == NotTried || informs && e.Verdict == Unknown:
+	case e.Verdict == NotTried, e.informs():
 		return fmt.Errorf("%w: %s", contract.ErrDoesNotApply, e.Why)
 	case e.Verdict == Unknown:
 		return fmt.Errorf("%w: %s", contract.ErrUndecided, e.Why)
-	case informs: // without the same key the work may be done twice
-		return nil
 	}
-	return errors.New(e.Verdict.String() + ": " + e.Why)
+	return errors.New(string(e.Verdict) + ": " + e.Why)
+}
+
+// informs reports whether the treatment shows what the key is good for: without it the work may be done twice.
+func (e *Evidence) informs() bool {
+	return slices.ContainsFunc(treatments(), func(t treatment) bool { return t.informs && t.name == e.Treatment })
 }

@@ -8,51 +8,45 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
-// leaves are the parts of a state that have no parts, by JSON pointer, and the length of each list.
-type leaves map[string]any
+const length = " length" // of the place of a list
 
-func leavesOf(state any) leaves {
-	all := leaves{}
-	all.add("", state)
-	return all
-}
-
-func (l leaves) add(at string, v any) {
+// leaves adds the parts of a state that have no parts, by JSON pointer, and the length of each list.
+func leaves(all map[string]any, at string, v any) map[string]any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, part := range v {
-			l.add(jsonedit.PointerTo(at, name), part)
-		}
-		if len(v) == 0 {
-			l[at] = "{}"
+			leaves(all, jsonedit.PointerTo(at, name), part)
 		}
 	case []any:
-		l[at+" length"] = json.Number(strconv.Itoa(len(v)))
+		all[at+length] = json.Number(strconv.Itoa(len(v)))
 		for i, part := range v {
-			l.add(jsonedit.PointerTo(at, strconv.Itoa(i)), part)
+			leaves(all, jsonedit.PointerTo(at, strconv.Itoa(i)), part)
 		}
 	default:
-		l[at] = v
+		all[at] = v
 	}
+	return all
 }
+
+func same(a, b any) bool { return reflect.DeepEqual(a, b) }
 
 // A difference is how a state departs from that of one call. more is set where it went further from the
 // state before than one call does, less where it did not go as far.
 type difference struct {
 	more, less bool
-	first      string // says one of them, for people
+	text       string
 }
-
-func same(a, b any) bool { return reflect.DeepEqual(a, b) }
 
 // differ compares a state with that of one call, from the same state before.
 func differ(before, once, after any) (d difference) {
-	b, o, a := leavesOf(before), leavesOf(once), leavesOf(after)
+	b, o, a := leaves(map[string]any{}, "", before), leaves(map[string]any{}, "", once), leaves(map[string]any{}, "", after)
 	places := maps.Clone(b)
 	maps.Copy(places, o)
 	maps.Copy(places, a)
@@ -61,115 +55,83 @@ func differ(before, once, after any) (d difference) {
 			continue
 		}
 		more, less := further(b[at], o[at], a[at])
-		if d.first == "" || more && !d.more {
-			d.first = fmt.Sprintf("%s is %s, and after one call %s", text.QuoteShort(at), shown(a[at]), shown(o[at]))
+		if d.text == "" || more && !d.more {
+			d.text = fmt.Sprintf("%s is %s, and after one call %s", text.QuoteShort(at), shown(a[at]), shown(o[at]))
 		}
 		d.more, d.less = d.more || more, d.less || less
 	}
 	return d
 }
 
-// further reports on one part whether it went further than, or not as far as, one call takes it.
+// further reports on one part whether it went further than one call takes it, or not as far.
 func further(before, once, after any) (more, less bool) {
+	b, okB := amountOf(before)
 	o, okO := amountOf(once)
 	a, okA := amountOf(after)
-	b, okB := amountOf(before)
-	if okO && okA && okB {
-		byOne, by := new(big.Float).Sub(o, b), new(big.Float).Sub(a, b)
-		if byOne.Sign() == 0 {
-			return true, false
-		}
-		if byOne.Sign() != by.Sign() {
-			return false, true
-		}
-		more = by.Abs(by).Cmp(byOne.Abs(byOne)) > 0
-		return more, !more
+	if !okO || !okA || !okB {
+		return same(before, once), same(before, after)
 	}
-	return same(before, once), same(before, after)
+	by, byOne := a.Sub(a, b), o.Sub(o, b)
+	if byOne.Sign() == 0 || byOne.Sign() == by.Sign() {
+		more = by.Abs(by).Cmp(byOne.Abs(byOne)) > 0
+	}
+	return more, !more
 }
 
 // amountOf is a number; a part that is not there is 0.
-func amountOf(v any) (*big.Float, bool) {
-	if v == nil {
-		return new(big.Float), true
-	}
+func amountOf(v any) (*big.Rat, bool) {
 	n, ok := v.(json.Number)
-	if !ok {
+	if v == nil {
+		n, ok = "0", true
+	}
+	if !ok || strings.ContainsAny(n.String(), "eE") { // a large exponent takes much memory
 		return nil, false
 	}
-	f, _, err := big.ParseFloat(n.String(), 10, 256, big.ToNearestEven)
-	return f, err == nil
+	return new(big.Rat).SetString(n.String())
 }
 
 func shown(v any) string {
 	if v == nil {
 		return "missing or null"
 	}
-	doc, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return text.Truncate(string(doc))
+	return text.Truncate(string(jsonvalue.Document(v)))
 }
 
-// The effects of one call on the state.
-const (
-	effectNone    = "none"
-	effectAdds    = "adds"
-	effectChanges = "changes"
-	effectRemoves = "removes"
-)
-
-// effectOf says what one call did to the state: it removed a part if the part, or an element of a list, is gone.
+// effectOf says what one call did to the state: "none", "adds", "changes" or "removes".
 func effectOf(before, once any) string {
 	if same(before, once) {
-		return effectNone
+		return "none"
 	}
-	b, o := leavesOf(before), leavesOf(once)
-	effect := effectAdds
+	effect := "adds"
+	b, o := leaves(map[string]any{}, "", before), leaves(map[string]any{}, "", once)
 	for at, was := range b {
-		now, kept := o[at]
-		switch {
-		case !kept && was != "{}":
-			return effectRemoves
-		case !same(was, now) && !longer(at, was, now):
-			effect = effectChanges
+		if now, kept := o[at]; !kept {
+			return "removes"
+		} else if !same(was, now) && !strings.HasSuffix(at, length) {
+			effect = "changes"
 		}
 	}
 	return effect
-}
-
-// longer reports whether a part is a list that grew, or an object that got its first member.
-func longer(at string, was, now any) bool {
-	if was == "{}" {
-		return true
-	}
-	w, okW := amountOf(was)
-	n, okN := amountOf(now)
-	return len(at) > 7 && at[len(at)-7:] == " length" && okW && okN && n.Cmp(w) > 0
 }
 
 // sorted is a state whose lists are in the order of their elements' texts.
 func sorted(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		own := make(map[string]any, len(v))
+		v = maps.Clone(v)
 		for name, part := range v {
-			own[name] = sorted(part)
+			v[name] = sorted(part)
 		}
-		return own
+		return v
 	case []any:
-		own := make([]any, len(v))
-		for i, part := range v {
-			own[i] = sorted(part)
+		v = slices.Clone(v)
+		for i := range v {
+			v[i] = sorted(v[i])
 		}
-		slices.SortStableFunc(own, func(a, b any) int { return slices.Compare([]byte(shownWhole(a)), []byte(shownWhole(b))) })
-		return own
+		slices.SortFunc(v, func(a, b any) int {
+			return strings.Compare(string(jsonvalue.Document(a)), string(jsonvalue.Document(b)))
+		})
+		return v
 	}
 	return v
-}
-
-func shownWhole(v any) string {
-	doc, _ := json.Marshal(v) //nolint:errcheck // it was read from JSON
-	return string(doc)
 }

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
@@ -21,9 +23,9 @@ type Call struct {
 	Args   json.RawMessage `json:"args"`
 	Result json.RawMessage `json:"result,omitempty"`
 	Err    string          `json:"err,omitempty"`
-	// Start and End are times since the treatment began. End is 0 for a call that had not ended.
+	// Start and End are times since the treatment began. End is when the caller had its answer or gave up.
 	Start time.Duration `json:"startNs"`
-	End   time.Duration `json:"endNs,omitempty"`
+	End   time.Duration `json:"endNs"`
 }
 
 // A State is a state that the audit read.
@@ -44,50 +46,36 @@ type Evidence struct {
 	States []State `json:"states,omitempty"`
 }
 
-// A trial is one treatment of one tool in one world.
+// A trial is one treatment of one tool.
 type trial struct {
-	o         *Options
-	plan      *Planned
-	treatment *treatment
-	world     *World
-	tools     chaos.ToolRegistry // of the world, with the faults of the treatment
-	of        string             // see Call
-	args      json.RawMessage
-	otherKey  string
-	began     time.Time
-	took      time.Duration // by one call
-	failed    error         // of the call whose answer counts
-	concluded bool
-	middle    any // the state after the first call; nil: not read
-	lookErr   error
+	o            *Options
+	plan         *Planned
+	treatment    *treatment
+	world        *World
+	tools        chaos.ToolRegistry // of the world, with the faults of the treatment
+	of           string             // see Call
+	args, second json.RawMessage    // of the first call, and of the second
+	began        time.Time
+	took         time.Duration // by one call
+	failed       error         // of the call whose answer counts
+	middle       any           // the state after the first call; nil: not read
 
 	mu       sync.Mutex
 	evidence Evidence
 	left     []<-chan error // calls that were given up
 }
 
+// conclude decides the treatment, unless it is decided.
 func (t *trial) conclude(v Verdict, why string) {
-	if !t.concluded {
-		t.concluded, t.evidence.Verdict, t.evidence.Why = true, v, why
+	if t.evidence.Verdict == "" {
+		t.evidence.Verdict, t.evidence.Why = v, why
 	}
 }
 
-// call calls the tool once, and keeps the error as that of the caller's last answer.
+// call calls the tool as a client does: who gives up does not wait for the tool.
 func (t *trial) call(ctx context.Context, args json.RawMessage) error {
-	t.failed = t.callOnly(ctx, args)
-	return t.failed
-}
-
-// callOnly calls the tool as a client does: who gives up does not wait for the tool.
-func (t *trial) callOnly(ctx context.Context, args json.RawMessage) error {
-	if t.o.Every > 0 {
-		pause(ctx, t.o.Every)
-	}
-	limit := t.o.Timeout
-	if limit == 0 {
-		limit = defaultTimeout
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	pause(ctx, t.o.Every)
+	ctx, cancel := context.WithTimeout(ctx, t.o.timeout())
 	defer cancel()
 	t.mu.Lock()
 	i := len(t.evidence.Calls)
@@ -99,22 +87,22 @@ func (t *trial) callOnly(ctx context.Context, args json.RawMessage) error {
 		return err
 	})
 	var err error
+	given := false
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
-		err = ctx.Err()
-		t.mu.Lock()
-		t.left = append(t.left, ended)
-		t.evidence.Calls[i].Err = err.Error()
-		t.mu.Unlock()
-		return err
+		given, err = true, ctx.Err()
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := &t.evidence.Calls[i]
-	if c.End = time.Since(t.began); err != nil {
+	switch c.End = time.Since(t.began); {
+	case given:
+		t.left = append(t.left, ended)
+		fallthrough
+	case err != nil:
 		c.Err = usercode.ErrorText(err)
-	} else {
+	default:
 		c.Result = kept(result)
 	}
 	return err
@@ -122,13 +110,14 @@ func (t *trial) callOnly(ctx context.Context, args json.RawMessage) error {
 
 // again calls the tool until it succeeds, a few times.
 func (t *trial) again(ctx context.Context, args json.RawMessage) {
-	for range retries {
-		if t.call(ctx, args) == nil || ctx.Err() != nil {
+	for i := range mostCalls {
+		if i > 0 {
+			pause(ctx, retryAfter)
+		}
+		if t.failed = t.call(ctx, args); t.failed == nil {
 			return
 		}
-		pause(ctx, retryAfter)
 	}
-	t.call(ctx, args)
 }
 
 // settle waits for calls that were given up, and for what the tool does after its answer.
@@ -136,24 +125,26 @@ func (t *trial) settle(ctx context.Context) {
 	for _, ended := range t.left {
 		select {
 		case <-ended:
-		case <-time.After(defaultTimeout):
-			t.conclude(Unknown, "a call that was given up had not ended after "+defaultTimeout.String())
+		case <-time.After(t.o.timeout()):
+			t.conclude(Unknown, "a call that was given up does not end")
 		}
 	}
 	t.left = nil
-	wait := t.o.Settle
-	if wait == 0 {
-		wait = max(2*t.took, leastSettle)
+	if pause(ctx, t.o.Settle); t.o.Settle == 0 {
+		pause(ctx, max(2*t.took, leastSettle))
 	}
-	pause(ctx, wait)
 }
 
-func (t *trial) state(ctx context.Context, when string) (any, error) {
+// state reads the state of the world; an error of it decides the treatment, except that there is none.
+func (t *trial) state(ctx context.Context, when string) any {
 	v, err := t.o.state(chaos.NewContext(ctx, nil), t.world)
-	if err == nil {
-		t.evidence.States = append(t.evidence.States, State{when, kept([]byte(shownWhole(v)))})
+	switch {
+	case err == nil:
+		t.evidence.States = append(t.evidence.States, State{when, kept(jsonvalue.Document(v))})
+	case !errors.Is(err, errNoState):
+		t.conclude(Unknown, err.Error())
 	}
-	return v, err
+	return v
 }
 
 // look reads the state after the first call.
@@ -161,197 +152,147 @@ func (t *trial) look(ctx context.Context) {
 	if !t.o.fresh() {
 		t.settle(ctx)
 	}
-	t.middle, t.lookErr = t.state(ctx, "after the first call")
+	t.middle = t.state(ctx, "after the first call")
 }
 
 func kept(doc []byte) json.RawMessage {
 	if len(doc) > mostValue || !json.Valid(doc) {
-		doc, _ = json.Marshal(fmt.Sprintf("%s … (%d bytes)", doc[:min(len(doc), mostValue)], len(doc))) //nolint:errcheck // a string
+		return jsonvalue.Document(fmt.Sprintf("%s … (%d bytes)", doc[:min(len(doc), mostValue)], len(doc)))
 	}
 	return doc
 }
 
 func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+	if d > 0 {
+		_ = chaos.Sleep(chaos.NewContext(ctx, nil), d) //nolint:errcheck // the calls see that it ended
 	}
 }
 
-// run makes the treatment in a world, which is in its first state, and judges it.
-func (t *trial) run(ctx context.Context, w *World, tools chaos.ToolRegistry) *Evidence {
+// run makes and judges the treatment, and returns its evidence as JSON.
+func (t *trial) run(ctx context.Context, w *World, tools chaos.ToolRegistry) (doc []byte, err error) {
+	defer usercode.Recover(&err, "a function of the options")
+	t.make(ctx, w, tools)
+	return json.Marshal(&t.evidence)
+}
+
+// make makes the treatment in a world, which is in its first state, and judges it.
+func (t *trial) make(ctx context.Context, w *World, tools chaos.ToolRegistry) {
 	t.began, t.evidence.Tool, t.evidence.Treatment = time.Now(), t.plan.Tool, t.treatment.name
 	t.choose()
-	if !t.o.fresh() {
-		t.live(ctx, w, tools)
-		return &t.evidence
-	}
 	var before, once any
-	var known error
-	for i, of := range []string{"one call", "one call, again"} {
-		b, o, err := t.one(chaos.NewContext(ctx, nil), of)
+	why := "" // the state of one call is not known
+	if t.o.fresh() {
+		var b, o any
+		before, once = t.one(ctx, "one call")
+		b, o = t.one(ctx, "one call, again")
 		switch {
-		case t.concluded:
-			return &t.evidence
-		case err != nil:
-			known = err
-		case i == 0:
-			before, once = b, o
 		case !same(before, b):
-			known = errors.New("two fresh worlds begin with different states")
+			why = "two fresh worlds begin with different states"
 		case !same(once, o):
-			known = errors.New("one call in two fresh worlds leaves different states: leave out ids and times")
+			why = "one call leaves different states in two fresh worlds: the state should leave out ids and times"
 		}
 	}
-	if known == nil {
-		t.evidence.Effect = effectOf(before, once)
-	}
-	if t.o.NewWorld == nil {
-		if _, _, err := t.o.open(chaos.NewContext(ctx, nil)); err != nil {
+	if t.o.Reset != nil {
+		if err := t.o.Reset(chaos.NewContext(ctx, nil)); err != nil {
 			t.conclude(Unknown, "the world could not be reset: "+err.Error())
-			return &t.evidence
 		}
+	}
+	if t.evidence.Verdict != "" {
+		return
 	}
 	t.of, t.world, t.tools = "treatment", w, tools
-	begin, err := t.state(ctx, "before")
-	if known == nil && err == nil && !same(begin, before) {
-		known = errors.New("two fresh worlds begin with different states")
+	begin := t.state(ctx, "before")
+	if !t.o.fresh() {
+		t.settle(ctx)
+		before = t.state(ctx, "before, a moment later")
+	}
+	if !same(begin, before) {
+		why = "the state before the treatment differs without a call"
 	}
 	t.treatment.run(ctx, t)
 	t.settle(ctx)
-	after, err := t.state(ctx, "after")
-	if known == nil {
-		known = err
+	after := t.state(ctx, "after")
+	if !t.o.fresh() {
+		once = t.middle
 	}
-	t.judge(before, once, after, known)
-	return &t.evidence
+	if ctx.Err() != nil {
+		t.conclude(Unknown, "the run was ended")
+	}
+	t.judge(before, once, after, why)
 }
 
-// choose decides which idempotency keys the calls have. A world that goes on living needs new ones.
+// choose decides which idempotency keys the calls have. A world that nobody resets needs new ones.
 func (t *trial) choose() {
-	t.args, t.otherKey = t.plan.args, otherKey
+	t.args, t.second = t.plan.args, t.plan.args
 	if t.plan.Key == "" {
 		return
 	}
-	first := firstKey
+	first, other := firstKey, otherKey
 	if !t.o.fresh() {
-		first, t.otherKey = newKey(), newKey()
+		first, other = rand.Text(), rand.Text()
 	}
-	_, given := valueAt(t.args, t.plan.Key)
+	_, _, given := jsonedit.MemberAt(t.args, t.plan.Key)
 	switch {
-	case t.treatment.key == noKey:
+	case t.treatment.keyless:
 		t.args = withKey(t.args, t.plan.Key, nil)
 	case !given || t.plan.Made || !t.o.fresh():
 		t.args = withKey(t.args, t.plan.Key, first)
 	}
-}
-
-func newKey() string {
-	var b [16]byte
-	rand.Read(b[:]) //nolint:errcheck // it never fails
-	b[6], b[8] = b[6]&15|64, b[8]&63|128
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+	if t.second = t.args; t.treatment.informs && !t.treatment.keyless {
+		t.second = withKey(t.args, t.plan.Key, other)
+	}
 }
 
 // one makes one call in a fresh world, and returns the states before and after it.
-func (t *trial) one(ctx context.Context, of string) (before, after any, err error) {
+func (t *trial) one(ctx context.Context, of string) (before, after any) {
+	ctx = chaos.NewContext(ctx, nil)
 	w, closing, err := t.o.open(ctx)
 	if err != nil {
 		t.conclude(Unknown, "a fresh world could not be made: "+err.Error())
-		return nil, nil, err
+		return nil, nil
 	}
-	defer func() {
-		if failed := closing(); failed != nil {
-			t.conclude(Unknown, "a world could not be closed: "+failed.Error())
-		}
-	}()
 	t.of, t.world, t.tools = of, w, w.Tools
-	if before, err = t.state(ctx, "before "+of); err != nil && !errors.Is(err, errNoState) {
-		t.conclude(Unknown, err.Error())
-		return nil, nil, err
-	}
-	begin := time.Now()
+	before = t.state(ctx, "before "+of)
+	began := time.Now()
 	if failed := t.call(ctx, t.args); failed != nil {
 		t.conclude(Unknown, "the example call fails: "+usercode.ErrorText(failed))
-		return nil, nil, failed
 	}
-	t.took = time.Since(begin) - t.o.Every
+	t.took = time.Since(began) - t.o.Every
 	t.settle(ctx)
-	after, err = t.state(ctx, "after "+of)
-	return before, after, err
+	after = t.state(ctx, "after "+of)
+	if err := closing(); err != nil {
+		t.conclude(Unknown, "a world could not be closed: "+err.Error())
+	}
+	return before, after
 }
 
-// live makes the treatment in a world that nobody resets, and looks at what the second call changes.
-func (t *trial) live(ctx context.Context, w *World, tools chaos.ToolRegistry) {
-	t.of, t.world, t.tools = "treatment", w, tools
-	before, err := t.state(ctx, "before")
-	t.settle(ctx)
-	if still, failed := t.state(ctx, "before, a moment later"); err == nil && failed == nil && !same(before, still) {
-		t.conclude(Unknown, "the state changes without a call")
-		return
+// judge compares the state after the treatment with that after one call. why is why they cannot be compared.
+func (t *trial) judge(before, once, after any, why string) {
+	if len(t.evidence.States) == 0 {
+		why = errNoState.Error()
 	}
-	t.treatment.run(ctx, t)
-	t.settle(ctx)
-	after, failed := t.state(ctx, "after")
-	first := t.middle
+	d, moved := differ(before, once, after), !same(once, after)
+	if why == "" {
+		t.evidence.Effect = effectOf(before, once)
+	}
 	switch {
-	case t.concluded:
-	case errors.Join(err, failed, t.lookErr) != nil:
-		t.conclude(Unknown, errors.Join(err, failed, t.lookErr).Error())
-	case same(before, first):
-		t.conclude(Unknown, "the first call changed nothing here: its work may have been done before")
-	case !same(first, after):
-		t.evidence.Effect = effectOf(before, first)
-		t.conclude(Doubles, "the second call changed the state again: "+differ(before, first, after).first)
+	case why == "" && moved && d.more:
+		t.conclude(Doubles, "the work is done more than once: "+d.text)
+	case !t.o.fresh() && (why != "" || same(before, once)):
+		t.conclude(Unknown, cmp.Or(why, "the first call changed nothing: its work may have been done before"))
 	case t.failed != nil:
-		t.conclude(Wedged, wedgedWhy(t.failed))
-	default:
-		t.evidence.Effect = effectOf(before, first)
-		t.conclude(Safe, "")
-	}
-}
-
-func wedgedWhy(err error) string {
-	return fmt.Sprintf("the call fails again and again, %d times: %s", retries+1, usercode.ErrorText(err))
-}
-
-// judge compares the state after the treatment with that after one call. known is why they cannot be compared.
-func (t *trial) judge(before, once, after any, known error) {
-	d := differ(before, once, after)
-	moved := !same(once, after)
-	readOnly := claims(t.plan.Claims.ReadOnly)
-	switch {
-	case t.concluded:
-	case known == nil && moved && d.more:
-		t.conclude(Doubles, "the work is done more than once: "+d.first)
-	case t.failed != nil:
-		t.conclude(Wedged, wedgedWhy(t.failed))
-	case known != nil:
-		t.conclude(Unknown, known.Error())
+		t.conclude(Wedged, fmt.Sprintf("the call fails %d times: %s", mostCalls, usercode.ErrorText(t.failed)))
+	case why != "":
+		t.conclude(Unknown, why)
 	case moved && same(sorted(once), sorted(after)):
 		t.conclude(Unknown, "the state differs from that of one call in the order of a list")
 	case moved && !d.less && (t.treatment.name == "at-once" || same(t.middle, once)):
-		t.conclude(Doubles, "the second call changes what the first one did: "+d.first)
+		t.conclude(Doubles, "the second call changes what the first one did: "+d.text)
 	case moved:
-		t.conclude(PartlyDone, "the call succeeds, and its work is not done as by one call: "+d.first)
-	case same(before, once) && !readOnly:
-		t.conclude(Unknown, "one call changes nothing in the state: the state may not show what the tool does")
+		t.conclude(PartlyDone, "the call succeeds, and its work is not done as by one call: "+d.text)
+	case same(before, once) && !claims(t.plan.Claims.ReadOnly):
+		t.conclude(Unknown, "one call changes nothing in the state, which may not show what the tool does")
 	default:
 		t.conclude(Safe, "")
 	}
-}
-
-func valueAt(args json.RawMessage, pointer string) (v any, ok bool) {
-	if json.Unmarshal(args, &v) != nil {
-		return nil, false
-	}
-	for _, name := range jsonedit.PointerKeys(pointer) {
-		object, isObject := v.(map[string]any)
-		if v, ok = object[name]; !isObject || !ok {
-			return nil, false
-		}
-	}
-	return v, true
 }
