@@ -13,7 +13,7 @@ import (
 type treatment struct {
 	name, does string
 	fault      chaos.Fault // on the first call; nil: none
-	fresh      bool        // the state after the first call is not that of one call
+	fresh      bool        // whether the first call did its work is not known
 	restart    bool
 	keyless    bool    // the calls have no idempotency key
 	informs    bool    // it shows what the key is good for: the work may be done twice
@@ -24,7 +24,7 @@ type treatment struct {
 func treatments() []treatment {
 	all := []treatment{
 		{name: "once", does: "it is called once", fresh: true, run: func(ctx context.Context, t *trial) { t.again(ctx, t.args) }},
-		{name: "reply-lost", does: "the first reply is lost, and it is called again", fault: fault.LoseReply(), run: twice},
+		{name: "reply-lost", does: "the first reply is lost, and it is called again", fault: fault.LoseReply(), fresh: true, run: twice},
 		{name: "twice", does: "it is called twice in a row", run: twice},
 		{name: "at-once", does: "it is called twice at once", fresh: true, run: atOnce},
 	}

@@ -150,6 +150,9 @@ func (t *trial) state(ctx context.Context, when string) any {
 // look reads the state after the first call.
 func (t *trial) look(ctx context.Context) {
 	if !t.o.fresh() {
+		if t.failed != nil {
+			t.conclude(Unknown, "the first call fails: "+usercode.ErrorText(t.failed))
+		}
 		t.settle(ctx)
 	}
 	t.middle = t.state(ctx, "after the first call")
@@ -207,7 +210,7 @@ func (t *trial) make(ctx context.Context, w *World, tools chaos.ToolRegistry) {
 		before = t.state(ctx, "before, a moment later")
 	}
 	if !same(begin, before) {
-		why = "the state before the treatment differs without a call"
+		why = cmp.Or(why, "the state before the treatment differs without a call")
 	}
 	t.treatment.run(ctx, t)
 	t.settle(ctx)
@@ -276,10 +279,10 @@ func (t *trial) judge(before, once, after any, why string) {
 		t.evidence.Effect = effectOf(before, once)
 	}
 	switch {
-	case why == "" && moved && d.more:
-		t.conclude(Doubles, "the work is done more than once: "+d.text)
 	case !t.o.fresh() && (why != "" || same(before, once)):
 		t.conclude(Unknown, cmp.Or(why, "the first call changed nothing: its work may have been done before"))
+	case why == "" && moved && d.more:
+		t.conclude(Doubles, "the work is done more than once: "+d.text)
 	case t.failed != nil:
 		t.conclude(Wedged, fmt.Sprintf("the call fails %d times: %s", mostCalls, usercode.ErrorText(t.failed)))
 	case why != "":
