@@ -72,7 +72,8 @@ func Plan(ctx context.Context, o *Options) (*Listing, error) {
 }
 
 func (o *Options) plan(tool chaos.Tool, w *World) Planned {
-	p := Planned{Tool: tool.Name, Claims: o.Claims[tool.Name], args: o.Example[tool.Name], NotTried: map[string]string{}}
+	p := Planned{Tool: tool.Name, Claims: o.Claims[tool.Name], args: o.Example[tool.Name]}
+	p.NotTried = map[string]string{}
 	if _, claimed := o.Claims[tool.Name]; !claimed && tool.Effect == chaos.EffectNone {
 		p.Claims.ReadOnly = new(true)
 	}

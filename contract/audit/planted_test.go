@@ -233,11 +233,8 @@ func (p planted) world() (*audit.World, error) {
 }
 
 func plant(r *rand.Rand) planted {
-	kinds := make([]string, 0, len(semantics))
-	for _, k := range []string{"safe", "safe-rolls-back", "safe-with-key", "safe-with-required-key", "reads", "doubles", "doubles-at-once",
-		"doubles-after-restart", "wedged-lock", "wedged-refuses", "partly", "doubles-when-cancelled"} {
-		kinds = append(kinds, k)
-	}
+	kinds := []string{"safe", "safe-rolls-back", "safe-with-key", "safe-with-required-key", "reads", "doubles", "doubles-at-once",
+		"doubles-after-restart", "wedged-lock", "wedged-refuses", "partly", "doubles-when-cancelled"}
 	ms := func(least, most int) time.Duration { return time.Duration(least+r.IntN(most-least)) * time.Millisecond }
 	p := planted{is: kinds[r.IntN(len(kinds))], shape: r.IntN(3), steps: [3]time.Duration{ms(1, 40), ms(40, 100), ms(1, 40)}}
 	switch p.is {

@@ -74,12 +74,15 @@ func Judge(l *Listing, r *contract.Report) *Result {
 		if !known {
 			continue
 		}
-		e := Evidence{Tool: l.Tools[of.tool].Tool, Treatment: of.treatment.name, Verdict: Unknown, Why: cmp.Or(c.Why, c.State.String())}
-		decided := c.State == contract.Held || c.State == contract.Broken || c.DoesNotApply || c.Undecided
-		if read := (Evidence{}); decided && c.Evidence != nil && json.Unmarshal([]byte(c.Evidence.Response), &read) == nil {
-			e = read
-		}
 		tool := &result.Tools[of.tool]
+		e := Evidence{Tool: tool.Tool, Treatment: of.treatment.name, Verdict: Unknown, Why: cmp.Or(c.Why, c.State.String())}
+		decided := c.State == contract.Held || c.State == contract.Broken || c.DoesNotApply || c.Undecided
+		if decided && c.Evidence != nil {
+			var read Evidence
+			if json.Unmarshal([]byte(c.Evidence.Response), &read) == nil && read.Treatment == e.Treatment {
+				e = read
+			}
+		}
 		tool.Evidence = append(tool.Evidence, e)
 	}
 	for i := range result.Tools {
@@ -94,7 +97,9 @@ func (t *ToolResult) judge() {
 	needed, keyless := false, Safe
 	for i := range t.Evidence {
 		e := &t.Evidence[i]
-		tried[e.Treatment] = true
+		if tried[e.Treatment] = true; !slices.Contains([]Verdict{Safe, NotTried, Doubles, PartlyDone, Wedged}, e.Verdict) {
+			e.Verdict = Unknown // also what a redactor made of it
+		}
 		switch {
 		case e.informs():
 			needed = needed || e.Verdict != Safe
@@ -105,18 +110,21 @@ func (t *ToolResult) judge() {
 			found[e.Verdict] = e
 		}
 	}
+	missing := slices.ContainsFunc(treatments(), func(d treatment) bool {
+		_, not := t.NotTried[d.name]
+		return not && !d.restart || slices.Contains(t.Treatments, d.name) && !tried[d.name]
+	})
 	t.Verdict = Unknown
 	for _, v := range []Verdict{Unknown, Wedged, PartlyDone, Doubles} {
 		if e := found[v]; e != nil {
 			t.Verdict, t.Why = v, e.Treatment+": "+e.Why
 		}
 	}
-	missing := func(d treatment) bool { return !d.informs && !d.restart && !tried[d.name] }
 	switch {
 	case t.Refused != "":
 		t.Why = "it was not called: " + t.Refused
 	case t.Why != "":
-	case slices.ContainsFunc(treatments(), missing):
+	case missing || found[Safe] == nil:
 		t.Why = "not all treatments were tried"
 	case needed:
 		t.Verdict, t.Why = SafeWithKey, "without the same key ("+t.Key+") it is not known to be safe"
@@ -140,8 +148,9 @@ func (t *ToolResult) weigh(keyless Verdict) {
 		effect = cmp.Or(effect, e.Effect)
 	}
 	safe := t.Verdict == Safe || t.Verdict == SafeWithKey && keyless == Safe
-	t.ReadOnly = standing(claims(t.Claims.ReadOnly), safe && effect == "none", t.Verdict == Doubles || effect != "" && effect != "none")
-	t.Idempotent = standing(claims(t.Claims.Idempotent), safe, t.Verdict == Doubles || keyless == Doubles)
+	doubles := t.Verdict == Doubles
+	t.ReadOnly = standing(claims(t.Claims.ReadOnly), safe && effect == "none", doubles || effect != "" && effect != "none")
+	t.Idempotent = standing(claims(t.Claims.Idempotent), safe, doubles || keyless == Doubles)
 	d := t.Claims.Destructive
 	t.Destructive = standing(d != nil && !*d, effect == "none" || effect == "adds", effect == "removes")
 }
@@ -170,13 +179,15 @@ func (r *Result) Markdown(most int) []byte {
 }
 
 func (r *Result) section() *document.Section {
-	s := &document.Section{Name: "tools", Head: "AUDIT", Table: &document.Table{Corner: "tool",
-		Heads: []document.Head{{Name: "called again"}, {Name: "readOnlyHint"}, {Name: "idempotentHint"}, {Name: "destructiveHint"}}}}
+	s := &document.Section{Name: "tools", Head: "AUDIT", Table: &document.Table{Corner: "tool"}}
+	for _, name := range []string{"called again", "readOnlyHint", "idempotentHint", "destructiveHint"} {
+		s.Table.Heads = append(s.Table.Heads, document.Head{Name: name})
+	}
 	for i := range r.Tools {
 		t := &r.Tools[i]
 		row := document.Row{Name: t.Tool}
-		for _, text := range []string{string(t.Verdict), string(t.ReadOnly), string(t.Idempotent), string(t.Destructive)} {
-			row.Cells = append(row.Cells, document.Cell{Text: text})
+		for _, standing := range []Standing{Standing(t.Verdict), t.ReadOnly, t.Idempotent, t.Destructive} {
+			row.Cells = append(row.Cells, document.Cell{Text: string(standing)})
 		}
 		s.Table.Rows = append(s.Table.Rows, row)
 		var tried, not []string
@@ -189,10 +200,11 @@ func (r *Result) section() *document.Section {
 			}
 		}
 		made := map[bool]string{true: " (made from its input schema)"}[t.Made]
-		s.Items = append(s.Items, document.Item{Lead: string(t.Verdict), Names: []string{t.Tool}, Details: []document.Detail{
+		details := []document.Detail{
 			{Label: "why", Text: t.Why}, {Label: "mend", Text: t.Mend},
 			{Label: "arguments", Kind: document.OneLine, Text: string(t.Args) + made},
-			{Label: "tried", Text: strings.Join(tried, ", ")}, {Label: "not tried", List: not}}})
+			{Label: "tried", Text: strings.Join(tried, ", ")}, {Label: "not tried", List: not}}
+		s.Items = append(s.Items, document.Item{Lead: string(t.Verdict), Names: []string{t.Tool}, Details: details})
 	}
 	return s
 }

@@ -118,7 +118,7 @@ func nameOf(tool string) string {
 
 // world has an agent that makes the treatment of its scenario.
 func (l *Listing) world(o *Options, w *World) *contract.World {
-	return &contract.World{Tools: w.Tools, Agent: func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+	agent := func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
 		cell, _ := contract.CellOf(ctx)
 		c, ok := l.cases[cell.Scenario]
 		if !ok {
@@ -130,7 +130,8 @@ func (l *Listing) world(o *Options, w *World) *contract.World {
 			return "", fmt.Errorf("%w: %w", contract.ErrNotTheAgent, err)
 		}
 		return string(o.redactor().JSON(doc, true)), nil
-	}}
+	}
+	return &contract.World{Tools: w.Tools, Agent: agent}
 }
 
 // check judges a cell by the evidence that its response is.
