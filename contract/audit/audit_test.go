@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -290,4 +291,77 @@ func TestCancelled(t *testing.T) {
 			assert.Equal(t, audit.Unknown, r.Tools[0].Verdict, r.Tools[0].Why)
 		}
 	})
+}
+
+// What a filter left out, or a redactor spoiled, is never safe.
+func TestOfAPart(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		change func(*contract.CellReport) (drop bool)
+	}{
+		{"no treatment was tried", func(*contract.CellReport) bool { return true }},
+		{"one was left out", func(c *contract.CellReport) bool { return c.Cell.Scenario == "pay.at-once" }},
+		{"that without a key was left out", func(c *contract.CellReport) bool { return c.Cell.Scenario == "pay.without-key" }},
+		{"the evidence is missing", func(c *contract.CellReport) bool { c.Evidence = nil; return false }},
+		{"the verdict cannot be read", func(c *contract.CellReport) bool {
+			c.Evidence.Response = strings.Replace(c.Evidence.Response, `"verdict":"safe"`, `"verdict":"[redacted]"`, 1)
+			return false
+		}},
+		{"the evidence is of another treatment", func(c *contract.CellReport) bool {
+			c.Evidence.Response = strings.Replace(c.Evidence.Response, `"treatment":"twice"`, `"treatment":"once"`, 1)
+			return false
+		}},
+		{"the agent did not end", func(c *contract.CellReport) bool { c.State = contract.Inconclusive; return false }},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m, l, err := audit.Matrix(t.Context(), &audit.Options{Sandbox: true, NewWorld: worlds("safe-with-key", nil)})
+			require.NoError(t, err)
+			r, err := m.Run(t.Context(), &contract.RunOptions{Keep: contract.KeepAll})
+			require.NoError(t, err)
+			require.Equal(t, audit.SafeWithKey, audit.Judge(l, r).Tools[0].Verdict)
+			r.Cells = slices.DeleteFunc(r.Cells, func(c contract.CellReport) bool { return tc.change(&c) })
+			for i := range r.Cells {
+				tc.change(&r.Cells[i])
+			}
+			assert.Equal(t, audit.Unknown, audit.Judge(l, r).Tools[0].Verdict, tc.reason)
+		})
+	}
+}
+
+// The arguments that are made of a schema, and where the key is in them.
+func TestMade(t *testing.T) {
+	for _, tc := range []struct{ reason, schema, args, key string }{
+		{"no schema", ``, `{}`, ""},
+		{"required members alone", `{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a"]}`, `{"a":"example"}`, ""},
+		{"usual keywords", `{"properties":{"a":{"type":"integer","minimum":5},"b":{"enum":["x","y"]},"c":{"type":"array","minItems":1,
+			"items":{"type":"boolean"}},"d":{"default":{"z":1}},"e":{"const":null},"f":{"type":["number","null"]},"g":{"examples":["q"]}},
+			"required":["a","b","c","d","e","f","g"]}`, `{"a":5,"b":"x","c":[false],"d":{"z":1},"e":null,"f":1,"g":"q"}`, ""},
+		{"a reference", `{"$defs":{"o":{"type":"object","properties":{"n":{"type":"string"}},"required":["n"]}},
+			"properties":{"a":{"$ref":"#/$defs/o"}},"required":["a"]}`, `{"a":{"n":"example"}}`, ""},
+		{"a choice", `{"properties":{"a":{"anyOf":[{"type":"array"},{"type":"string"}]}},"required":["a"]}`, `{"a":[]}`, ""},
+		{"a schema that refers to itself ends", `{"$defs":{"a":{"$ref":"#/$defs/a"}},"properties":{"a":{"$ref":"#/$defs/a"}},"required":["a"]}`,
+			`{"a":null}`, ""},
+		{"a key by its name", `{"properties":{"Idempotency-Key":{"type":"string"}}}`, `{}`, "/Idempotency-Key"},
+		{"no object", `[1]`, ``, ""},
+	} {
+		tools := listed{{Name: "t", InputSchema: json.RawMessage(tc.schema)}}
+		l, err := audit.Plan(t.Context(), &audit.Options{Sandbox: true, World: &audit.World{Tools: tools}})
+		require.NoError(t, err)
+		p := l.Tools[0]
+		assert.Equal(t, tc.key, p.Key, tc.reason)
+		assert.True(t, p.Made, tc.reason)
+		if tc.args == "" {
+			assert.Contains(t, p.Refused, "input schema", tc.reason)
+			continue
+		}
+		assert.Empty(t, p.Refused, tc.reason)
+		assert.JSONEq(t, tc.args, string(p.Args), tc.reason)
+	}
+}
+
+type listed []chaos.Tool
+
+func (l listed) Tools(context.Context) ([]chaos.Tool, error) { return l, nil }
+func (listed) CallTool(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+	return nil, chaos.ErrUnknownTool
 }

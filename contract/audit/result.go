@@ -75,7 +75,8 @@ func Judge(l *Listing, r *contract.Report) *Result {
 			continue
 		}
 		tool := &result.Tools[of.tool]
-		e := Evidence{Tool: tool.Tool, Treatment: of.treatment.name, Verdict: Unknown, Why: cmp.Or(c.Why, c.State.String())}
+		e := Evidence{Tool: tool.Tool, Treatment: of.treatment.name, Verdict: Unknown}
+		e.Why = cmp.Or(c.Why, c.State.String())
 		decided := c.State == contract.Held || c.State == contract.Broken || c.DoesNotApply || c.Undecided
 		if decided && c.Evidence != nil {
 			var read Evidence
@@ -97,7 +98,8 @@ func (t *ToolResult) judge() {
 	needed, keyless := false, Safe
 	for i := range t.Evidence {
 		e := &t.Evidence[i]
-		if tried[e.Treatment] = true; !slices.Contains([]Verdict{Safe, NotTried, Doubles, PartlyDone, Wedged}, e.Verdict) {
+		tried[e.Treatment] = true
+		if !slices.Contains([]Verdict{Safe, NotTried, Doubles, PartlyDone, Wedged}, e.Verdict) {
 			e.Verdict = Unknown // also what a redactor made of it
 		}
 		switch {
