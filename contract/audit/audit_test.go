@@ -365,3 +365,30 @@ func (l listed) Tools(context.Context) ([]chaos.Tool, error) { return l, nil }
 func (listed) CallTool(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 	return nil, chaos.ErrUnknownTool
 }
+
+// A state that cannot be counted shows that the second call did something.
+func TestOpaqueState(t *testing.T) {
+	for _, is := range []string{"safe", "doubles", "doubles-at-once", "doubles-after-restart", "partly", "wedged-lock"} {
+		tool := run(t, &audit.Options{Sandbox: true, NewWorld: func(context.Context) (*audit.World, error) {
+			return planted{is: is, steps: usual, shape: opaque}.world()
+		}}).Tools[0]
+		assert.Equal(t, semantics[is], tool.Verdict, "%s: %s", is, tool.Why)
+	}
+}
+
+// A list in another order may be the same to the program, or not.
+func TestOrderOfAList(t *testing.T) {
+	tool := run(t, &audit.Options{Sandbox: true, NewWorld: func(context.Context) (*audit.World, error) {
+		var calls atomic.Int64
+		tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "pay"}, func(context.Context, struct{}) (string, error) {
+			calls.Add(1)
+			return "paid", nil
+		}))
+		return &audit.World{Tools: tools, State: func(context.Context) (any, error) {
+			return [][]string{{}, {"a", "b"}, {"b", "a"}}[min(calls.Load(), 2)], nil
+		}}, err
+	}}).Tools[0]
+	assert.Equal(t, audit.Unknown, tool.Verdict)
+	assert.Contains(t, tool.Why, "order of a list")
+	assert.Contains(t, tool.Evidence[len(tool.Evidence)-1].Why+tool.Evidence[4].Why, "no time", "there is no middle to cancel it in")
+}

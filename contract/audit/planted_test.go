@@ -26,6 +26,8 @@ type planted struct {
 	deaf  bool             // it does not look at its context
 }
 
+const opaque = 3 // a shape of which two states show whether they are equal, and no more
+
 var semantics = map[string]audit.Verdict{
 	"safe": audit.Safe, "safe-rolls-back": audit.Safe, "safe-with-key": audit.SafeWithKey, "safe-with-required-key": audit.SafeWithKey,
 	"reads": audit.Safe, "doubles": audit.Doubles, "doubles-at-once": audit.Doubles, "doubles-after-restart": audit.Doubles,
@@ -203,6 +205,8 @@ func (b *backend) state(context.Context) (any, error) {
 		return map[string]any{"balance": 100 - 10*b.paid, "orders": append([]string{}, b.written...)}, nil
 	case 1:
 		return map[string]any{"paid": b.paid, "written": len(b.written)}, nil
+	case opaque:
+		return fmt.Sprint(b.paid, " paid, ", len(b.written), " written"), nil
 	}
 	payments := map[string]any{}
 	for i := range b.paid {
