@@ -213,6 +213,7 @@ func TestOptions(t *testing.T) {
 		{"no tools", &audit.Options{World: &audit.World{}}},
 		{"arguments that are no object", &audit.Options{World: w, Example: map[string]json.RawMessage{"pay": json.RawMessage(`[]`)}}},
 		{"a negative time", &audit.Options{World: w, Every: -1}},
+		{"a negative number", &audit.Options{World: w, Cancellations: -1}},
 		{"an example of no tool", &audit.Options{World: w, Example: map[string]json.RawMessage{"no": json.RawMessage(`{}`)}}},
 		{"claims of no tool", &audit.Options{World: w, Claims: map[string]audit.Claims{"no": {}}}},
 		{"a state of no tool", &audit.Options{World: w, StateTool: "no"}},
@@ -391,4 +392,18 @@ func TestOrderOfAList(t *testing.T) {
 	assert.Equal(t, audit.Unknown, tool.Verdict)
 	assert.Contains(t, tool.Why, "order of a list")
 	assert.Contains(t, tool.Evidence[len(tool.Evidence)-1].Why+tool.Evidence[4].Why, "no time", "there is no middle to cancel it in")
+}
+
+// A part of the work is found by a cancellation if it takes a share of the call that is large enough; see
+// Options.Cancellations.
+func TestCancellations(t *testing.T) {
+	for _, tc := range []struct {
+		cancellations int
+		want          audit.Verdict
+	}{{4, audit.Safe}, {40, audit.PartlyDone}} {
+		tool := run(t, &audit.Options{Sandbox: true, Cancellations: tc.cancellations, NewWorld: func(context.Context) (*audit.World, error) {
+			return planted{is: "partly", steps: [3]time.Duration{50 * time.Millisecond, 3 * time.Millisecond, 47 * time.Millisecond}}.world()
+		}}).Tools[0]
+		assert.Equal(t, tc.want, tool.Verdict, tc.cancellations)
+	}
 }

@@ -15,9 +15,9 @@
 //
 // # Treatments
 //
-// A tool is called once; with its reply lost, and again; twice in a row; twice at once; cancelled after 12, 37, 62 and
-// 87 % of the time that one call takes, and again; timed out before it is reached, and again; and again after a
-// restart. Where the schema has an idempotency key these calls have the same one, and the tool is besides called
+// A tool is called once; with its reply lost, and again; twice in a row; twice at once; cancelled at eight moments of
+// the time that one call takes ([Options].Cancellations), and again; timed out before it is reached, and again; and
+// again after a restart. Where the schema has an idempotency key these calls have the same one, and the tool is besides called
 // twice with two keys, and without one. "Again" is up to four calls, until one succeeds.
 //
 // # Verdicts
@@ -27,9 +27,9 @@
 // if there is no state, if one call changes nothing in it and the tool does not claim to read only, if two fresh
 // worlds show different states, or if the example call fails. [Planned].NotTried has what was not tried.
 //
-// Safe means: in these treatments, as far as [World].State shows. A part of the work that takes less than a quarter
-// of the time of a call may be missed by a cancellation, and so may work that is done after [Options].Settle. In real
-// time two calls at once need not overlap.
+// Safe means: in these treatments, as far as [World].State shows. A part of the work that takes less than an eighth
+// of the time of a call may be missed by the cancellations, and so may work that is done after [Options].Settle. In
+// real time two calls at once need not overlap.
 //
 // # What it calls
 //
@@ -40,7 +40,7 @@
 // # As a matrix
 //
 // An audit is a [contract.Matrix] ([Matrix]), with a scenario for each tool and treatment, so run files and all
-// reports work for it. A treatment takes three worlds, and a tool up to fourteen treatments. Under go test use
+// reports work for it. A treatment takes three worlds, and a tool up to sixteen treatments. Under go test use
 // contracttest.AuditRetries, in virtual time.
 //
 // Stability: may change.

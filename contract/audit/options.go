@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,6 +65,10 @@ type Options struct {
 	// be destructive.
 	Allow   []string
 	Sandbox bool
+	// Cancellations is the number of treatments that cancel the first call, after parts of the time that one
+	// call takes: with 2 after a quarter and three quarters. A part of the work that takes a smaller share of
+	// that time than 1/Cancellations may be missed. 0: 8.
+	Cancellations int
 	// Timeout limits a call; 0: 30 s.
 	Timeout time.Duration
 	// Settle is waited for after the last call, before the state is read; 0: twice as long as one call
@@ -99,6 +104,7 @@ func (o *Options) check() error {
 	for _, d := range []time.Duration{o.Timeout, o.Settle, o.Every} {
 		p.Demand(d >= 0, "Timeout, Settle or Every", d, "0 and up")
 	}
+	p.Demand(o.Cancellations >= 0, "Cancellations", o.Cancellations, "0 and up")
 	for tool, args := range o.Example {
 		var object map[string]json.RawMessage
 		p.Demand(json.Unmarshal(args, &object) == nil && object != nil, fmt.Sprintf("Example[%q]", tool), string(args), "a JSON object")
@@ -110,10 +116,12 @@ func (o *Options) check() error {
 func (o *Options) fresh() bool { return o.NewWorld != nil || o.Reset != nil }
 
 func (o *Options) timeout() time.Duration {
-	if o.Timeout > 0 {
-		return o.Timeout
-	}
-	return 30 * time.Second
+	return cmp.Or(o.Timeout, 30*time.Second)
+}
+
+func (o *Options) treatments() []treatment {
+	const usual = 8
+	return treatments(cmp.Or(o.Cancellations, usual))
 }
 
 // open returns a world in its first state. The caller calls closing.

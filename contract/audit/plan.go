@@ -93,7 +93,7 @@ func (o *Options) plan(tool chaos.Tool, w *World) Planned {
 	case !named && claims(p.Claims.Destructive):
 		p.Refused = "it claims to be destructive, and is not in Allow by its name"
 	}
-	for _, t := range treatments() {
+	for _, t := range o.treatments() {
 		switch {
 		case p.Refused != "", t.informs && p.Key == "", t.keyless && p.KeyRequired:
 		case t.restart && w.Restart == nil:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -112,10 +113,10 @@ func (t *ToolResult) judge() {
 			found[e.Verdict] = e
 		}
 	}
-	missing := slices.ContainsFunc(treatments(), func(d treatment) bool {
-		_, not := t.NotTried[d.name]
-		return not && !d.restart || slices.Contains(t.Treatments, d.name) && !tried[d.name]
-	})
+	missing := slices.ContainsFunc(t.Treatments, func(name string) bool { return !tried[name] })
+	for name := range t.NotTried {
+		missing = missing || name != "restarted"
+	}
 	t.Verdict = Unknown
 	for _, v := range []Verdict{Unknown, Wedged, PartlyDone, Doubles} {
 		if e := found[v]; e != nil {
@@ -196,10 +197,8 @@ func (r *Result) section() *document.Section {
 		for _, e := range t.Evidence {
 			tried = append(tried, fmt.Sprintf("%s: %s (%d calls)", e.Treatment, e.Verdict, len(e.Calls)))
 		}
-		for _, d := range treatments() {
-			if why := t.NotTried[d.name]; why != "" {
-				not = append(not, d.name+": "+why)
-			}
+		for _, name := range slices.Sorted(maps.Keys(t.NotTried)) {
+			not = append(not, name+": "+t.NotTried[name])
 		}
 		made := map[bool]string{true: " (made from its input schema)"}[t.Made]
 		details := []document.Detail{

@@ -56,7 +56,7 @@ func Matrix(ctx context.Context, o *Options) (*contract.Matrix, *Listing, error)
 		Invariants: []contract.Invariant{{Name: Invariant, Severity: contract.High, Check: check}}}
 	why := ""
 	for i := range l.Tools {
-		m.Scenarios = append(m.Scenarios, l.scenarios(i)...)
+		m.Scenarios = append(m.Scenarios, l.scenarios(&own, i)...)
 		why += "; " + l.Tools[i].Tool + ": " + l.Tools[i].Refused
 	}
 	if len(m.Scenarios) == 0 {
@@ -84,7 +84,7 @@ type trialCase struct {
 	treatment treatment
 }
 
-func (l *Listing) scenarios(tool int) (all []contract.Scenario) {
+func (l *Listing) scenarios(o *Options, tool int) (all []contract.Scenario) {
 	p := &l.Tools[tool]
 	base := nameOf(p.Tool)
 	for i := range l.Tools {
@@ -92,7 +92,7 @@ func (l *Listing) scenarios(tool int) (all []contract.Scenario) {
 			base = fmt.Sprintf("%s-%d", nameOf(p.Tool), tool+1)
 		}
 	}
-	for _, t := range treatments() {
+	for _, t := range o.treatments() {
 		if !slices.Contains(p.Treatments, t.name) {
 			continue
 		}
@@ -153,5 +153,5 @@ func check(_ context.Context, o *contract.Observation) error {
 
 // informs reports whether the treatment shows what the key is good for: without it the work may be done twice.
 func (e *Evidence) informs() bool {
-	return slices.ContainsFunc(treatments(), func(t treatment) bool { return t.informs && t.name == e.Treatment })
+	return slices.ContainsFunc(treatments(0), func(t treatment) bool { return t.informs && t.name == e.Treatment })
 }

@@ -21,16 +21,17 @@ type treatment struct {
 	run        func(ctx context.Context, t *trial)
 }
 
-func treatments() []treatment {
+// treatments are all that there are, with so many cancellations.
+func treatments(cancellations int) []treatment {
 	all := []treatment{
 		{name: "once", does: "it is called once", fresh: true, run: func(ctx context.Context, t *trial) { t.again(ctx, t.args) }},
 		{name: "reply-lost", does: "the first reply is lost, and it is called again", fault: fault.LoseReply(), fresh: true, run: twice},
 		{name: "twice", does: "it is called twice in a row", run: twice},
 		{name: "at-once", does: "it is called twice at once", fresh: true, run: atOnce},
 	}
-	for _, percent := range []int{12, 37, 62, 87} {
-		all = append(all, treatment{name: fmt.Sprintf("cancelled-%d", percent), fresh: true, part: float64(percent) / 100, run: cancelled,
-			does: fmt.Sprintf("the first call is cancelled after %d %% of the time of one call, and it is called again", percent)})
+	for i := range cancellations {
+		all = append(all, treatment{name: fmt.Sprintf("cancelled-%dof%d", i+1, cancellations), fresh: true, run: cancelled,
+			does: "the first call is cancelled in the middle, and it is called again", part: (float64(i) + .5) / float64(cancellations)})
 	}
 	return append(all,
 		treatment{name: "timed-out", does: "the first call times out before it reaches the tool, and it is called again",
