@@ -17,8 +17,8 @@
 //
 // A tool is called once; with its reply lost, and again; twice in a row; twice at once; cancelled at eight moments of
 // the time that one call takes ([Options].Cancellations), and again; timed out before it is reached, and again; and
-// again after a restart. Where the schema has an idempotency key these calls have the same one, and the tool is besides called
-// twice with two keys, and without one. "Again" is up to four calls, until one succeeds.
+// again after a restart. Where the schema has an idempotency key these calls have the same one. The tool is then also
+// called twice with two keys, and twice without one. "Again" is up to four calls, until one succeeds.
 //
 // # Verdicts
 //
