@@ -56,6 +56,8 @@
 //	down := chaos.Rule{Target: "payments.refund", Limit: 2, Fault: fault.Fail(fault.ErrUnavailable)}
 //	ctx := contracttest.Inject(t, 1, down)
 //
+// [AuditRetries] finds out whether tools are safe to call twice.
+//
 // # Rates
 //
 // An agent on a model may break an invariant now and then. [contract.Invariant].AtLeast

@@ -1,0 +1,122 @@
+package audit
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
+)
+
+const mostDepth = 16 // of a value that is made, since a schema may refer to itself
+
+// A maker makes a small value that the usual keywords of a schema allow. A tool may refuse it.
+type maker struct{ root jsonschema.Schema }
+
+func exampleOf(schema json.RawMessage) (json.RawMessage, error) {
+	m := maker{jsonschema.Schema{Type: "object"}}
+	if len(schema) > 0 {
+		if err := json.Unmarshal(schema, &m.root); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(m.value(&m.root, mostDepth))
+}
+
+func (m *maker) value(s *jsonschema.Schema, depth int) any {
+	if s == nil || depth == 0 {
+		return nil
+	}
+	parts := slices.Concat(s.AllOf, s.AnyOf, s.OneOf)
+	kinds := append(slices.Clone(s.Types), s.Type)
+	is := func(kind string) bool { return slices.Contains(kinds, kind) }
+	switch {
+	case s.Const != nil:
+		return *s.Const
+	case len(s.Default) > 0:
+		return s.Default
+	case len(s.Examples) > 0:
+		return s.Examples[0]
+	case len(s.Enum) > 0:
+		return s.Enum[0]
+	case s.Ref != "":
+		name := s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]
+		if m.root.Defs[name] != nil {
+			return m.value(m.root.Defs[name], depth-1)
+		}
+		return m.value(m.root.Definitions[name], depth-1)
+	case len(parts) > 0 && s.Properties == nil:
+		return m.value(parts[0], depth-1)
+	case is("object") || s.Properties != nil:
+		object := map[string]any{}
+		for _, name := range s.Required {
+			object[name] = m.value(s.Properties[name], depth-1)
+		}
+		return object
+	case is("array") && s.MinItems != nil && *s.MinItems > 0:
+		return []any{m.value(s.Items, depth-1)}
+	case is("array"):
+		return []any{}
+	case (is("integer") || is("number")) && s.Minimum != nil:
+		return *s.Minimum
+	case is("integer") || is("number"):
+		return 1
+	case is("boolean"):
+		return false
+	}
+	return "example"
+}
+
+// The idempotency keys that the audit sends in fresh worlds. Most tools take the form of a UUID.
+const (
+	firstKey = "00000000-0000-4000-8000-000000000001"
+	otherKey = "00000000-0000-4000-8000-000000000002"
+)
+
+// keyNames are arguments that are an idempotency key, in lower case and without separators.
+var keyNames = [...]string{"idempotencykey", "idempotencytoken", "clientrequestid", "clienttoken", "requestid", "deduplicationid"}
+
+// keyOf finds the idempotency key among the arguments of a tool, and whether a call must have one.
+func keyOf(declared string, schema json.RawMessage) (pointer string, required bool) {
+	var s struct {
+		Properties map[string]json.RawMessage
+		Required   []string
+	}
+	_ = json.Unmarshal(schema, &s) //nolint:errcheck // what cannot be read has no key
+	plain := strings.NewReplacer("_", "", "-", "")
+	for _, known := range keyNames {
+		for name := range s.Properties {
+			if declared == "" && strings.ToLower(plain.Replace(name)) == known {
+				declared = jsonedit.PointerTo("", name)
+			}
+		}
+	}
+	keys := jsonedit.PointerKeys(declared)
+	return declared, len(keys) == 1 && slices.Contains(s.Required, keys[0])
+}
+
+// withKey returns the arguments, which are an object, with a value at a pointer; without one if key is nil.
+func withKey(args json.RawMessage, pointer string, key any) json.RawMessage {
+	v, err := jsonvalue.Numbers(args)
+	at, ok := v.(map[string]any)
+	keys := jsonedit.PointerKeys(pointer)
+	if err != nil || !ok || len(keys) == 0 {
+		return args
+	}
+	last := len(keys) - 1
+	for _, name := range keys[:last] {
+		next, ok := at[name].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			at[name] = next
+		}
+		at = next
+	}
+	if at[keys[last]] = key; key == nil {
+		delete(at, keys[last])
+	}
+	return jsonvalue.Document(v)
+}

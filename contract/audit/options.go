@@ -1,0 +1,173 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
+	"github.com/shakedown-go/shakedown/internal/redact"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+// A FieldError is one problem of the options. Several are joined.
+type FieldError = scoring.FieldError
+
+const fields fielderror.Package = "audit"
+
+// A World is the tools under audit and the system that they work on.
+type World struct {
+	// Tools are required.
+	Tools chaos.ToolRegistry
+	// State returns all that the tools may change, as a value that encoding/json can write, without ids
+	// and times that differ from run to run. What it leaves out, the audit does not see. nil: the result of
+	// [Options.StateTool], and without that the state is not known.
+	State func(ctx context.Context) (any, error)
+	// Restart ends the program behind the tools and starts it again with what it stored; nil: it cannot.
+	Restart func(ctx context.Context) error
+	// Close releases the world; nil: nothing to release.
+	Close func() error
+}
+
+// Claims are what a server says about a tool, in the words of MCP's annotations. nil: it says nothing.
+type Claims struct {
+	ReadOnly    *bool `json:"readOnlyHint,omitempty"`
+	Idempotent  *bool `json:"idempotentHint,omitempty"`
+	Destructive *bool `json:"destructiveHint,omitempty"`
+}
+
+// Options say what is audited, and what may be called. Exactly one of NewWorld and World is required.
+type Options struct {
+	_ struct{}
+	// NewWorld makes a world that always begins in the same state. Each treatment has one of its own, and
+	// two more for the state of one call. Treatments then run in parallel.
+	NewWorld func(ctx context.Context) (*World, error)
+	// World is one world for all treatments, one after the other. The caller closes it.
+	World *World
+	// Reset brings World back to the same state. Without it the audit looks only at what the second call
+	// changes after the first. So it finds tools that double, and none that is safe.
+	Reset func(ctx context.Context) error
+	// StateTool is the tool whose result is the state of worlds without State. It is called often, without
+	// [Options].Allow, with its Example or {}.
+	StateTool string
+	// Claims are those of the tools' server. A tool that has none here is read-only if it declares
+	// [chaos.EffectNone].
+	Claims map[string]Claims
+	// Example has the arguments of a call that succeeds, by tool. Without it they are made from the tool's
+	// input schema.
+	Example map[string]json.RawMessage
+	// Allow names the tools that may be called. Sandbox allows all others too, except those that claim to
+	// be destructive.
+	Allow   []string
+	Sandbox bool
+	// Cancellations is the number of treatments that cancel the first call, after parts of the time that one
+	// call takes: with 2 after a quarter and three quarters. A part of the work that takes a smaller share of
+	// that time than 1/Cancellations may be missed. 0: 8.
+	Cancellations int
+	// Timeout limits a call; 0: 30 s.
+	Timeout time.Duration
+	// Settle is waited for after the last call, before the state is read; 0: twice as long as one call
+	// took, and at least 50 ms. Work that a tool does later is not seen.
+	Settle time.Duration
+	// Every is waited for before each call. With it, [Run] makes one treatment after the other.
+	Every time.Duration
+	// Secrets are texts that no result may repeat. What looks like a key is redacted without.
+	Secrets []string
+}
+
+const (
+	leastSettle = 50 * time.Millisecond
+	mostCalls   = 4 // that fail, before the audit says that a call fails for ever
+	retryAfter  = time.Second
+	mostValue   = 8 << 10 // bytes of a result or a state that are kept
+)
+
+func (o *Options) check() error {
+	p := fields.List()
+	const one = "exactly one of NewWorld and World"
+	switch {
+	case o == nil || o.NewWorld == nil && o.World == nil:
+		p.Wrong("NewWorld", fielderror.Found("missing, and so is World"), one)
+		return p.Err()
+	case o.NewWorld != nil && o.World != nil:
+		p.Wrong("NewWorld", fielderror.Found("set, and so is World"), one)
+	case o.NewWorld != nil:
+		p.Demand(o.Reset == nil, "Reset", fielderror.Found("set without World"), "only with World")
+	default:
+		p.Demand(o.World.Tools != nil, "World.Tools", fielderror.Found("nil"), "the tools")
+	}
+	for _, d := range []time.Duration{o.Timeout, o.Settle, o.Every} {
+		p.Demand(d >= 0, "Timeout, Settle or Every", d, "0 and up")
+	}
+	p.Demand(o.Cancellations >= 0, "Cancellations", o.Cancellations, "0 and up")
+	for tool, args := range o.Example {
+		var object map[string]json.RawMessage
+		p.Demand(json.Unmarshal(args, &object) == nil && object != nil, fmt.Sprintf("Example[%q]", tool), string(args), "a JSON object")
+	}
+	return p.Err()
+}
+
+// fresh reports whether the state of one call is known for each treatment.
+func (o *Options) fresh() bool { return o.NewWorld != nil || o.Reset != nil }
+
+func (o *Options) timeout() time.Duration {
+	return cmp.Or(o.Timeout, 30*time.Second)
+}
+
+func (o *Options) treatments() []treatment {
+	const usual = 8
+	return treatments(cmp.Or(o.Cancellations, usual))
+}
+
+// open returns a world in its first state. The caller calls closing.
+func (o *Options) open(ctx context.Context) (w *World, closing func() error, err error) {
+	w, closing = o.World, func() error { return nil }
+	switch {
+	case o.NewWorld != nil:
+		w, err = o.NewWorld(ctx)
+	case o.Reset != nil:
+		err = o.Reset(ctx)
+	}
+	if err == nil && (w == nil || w.Tools == nil) {
+		err = fields.Wrong("NewWorld", fielderror.Found("returned no tools"), "a world with tools")
+	}
+	if err == nil && o.NewWorld != nil && w.Close != nil {
+		closing = w.Close
+	}
+	return w, closing, err
+}
+
+var errNoState = errors.New("audit: the state is not known: there is neither World.State nor Options.StateTool")
+
+// state reads the state of a world as JSON, with its numbers as they are spelled.
+func (o *Options) state(ctx context.Context, w *World) (v any, err error) {
+	var doc []byte
+	switch {
+	case w.State != nil:
+		if v, err = w.State(ctx); err == nil {
+			doc, err = json.Marshal(v)
+		}
+	case o.StateTool != "":
+		args := o.Example[o.StateTool]
+		if len(args) == 0 {
+			args = json.RawMessage("{}")
+		}
+		doc, err = w.Tools.CallTool(ctx, o.StateTool, args)
+	default:
+		return nil, errNoState
+	}
+	if err == nil {
+		v, err = jsonvalue.Numbers(doc)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("audit: the state could not be read: %w", err)
+	}
+	return v, nil
+}
+
+func (o *Options) redactor() *redact.Redactor { return redact.New(o.Secrets, redact.Patterns) }

@@ -1,0 +1,211 @@
+package audit
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/document"
+)
+
+// A Verdict says what happens if a tool is called again: of a treatment, or of all treatments of a tool.
+type Verdict string
+
+// The verdicts.
+const (
+	Unknown     Verdict = "unknown"       // it could not be told
+	Safe        Verdict = "safe"          // all that was tried leaves the state of one call, and the caller has an answer
+	SafeWithKey Verdict = "safe with key" // so it is with the same idempotency key, and not without
+	Doubles     Verdict = "doubles"       // some treatment does the work more than once
+	PartlyDone  Verdict = "partly done"   // some treatment leaves work undone or half done, and the call succeeds
+	Wedged      Verdict = "wedged"        // after some treatment the call fails again and again
+	NotTried    Verdict = "not tried"     // of a treatment alone
+)
+
+// A Standing is how a claim compares with what was found.
+type Standing string
+
+// The standings. A claim that promises nothing, such as idempotentHint: false, is NotClaimed.
+const (
+	NotClaimed   Standing = "not claimed"
+	Confirmed    Standing = "confirmed" // by all that was tried
+	Contradicted Standing = "contradicted"
+	NotDecided   Standing = "not decided"
+)
+
+// A Result is the outcome of an audit.
+type Result struct {
+	// Tools has an element for each tool, in their order.
+	Tools []ToolResult `json:"tools"`
+	// Report is that of the matrix, for the run file and all other formats.
+	Report *contract.Report `json:"-"`
+}
+
+// A ToolResult is the outcome for one tool.
+type ToolResult struct {
+	Planned
+	Verdict Verdict `json:"verdict"`
+	// Why is the reason of a verdict other than Safe, with the treatment that decided, and Mend what would
+	// help.
+	Why  string `json:"why,omitempty"`
+	Mend string `json:"mend,omitempty"`
+	// The claims; Destructive is the claim that the tool is not.
+	ReadOnly    Standing `json:"readOnly"`
+	Idempotent  Standing `json:"idempotent"`
+	Destructive Standing `json:"destructive"`
+	// Evidence is what each treatment showed, with all that was sent.
+	Evidence []Evidence `json:"evidence,omitempty"`
+}
+
+// Judge makes the result of a report of the matrix that [Matrix] returned with the listing. Several
+// trials are judged together.
+func Judge(l *Listing, r *contract.Report) *Result {
+	result := &Result{Report: r}
+	for _, p := range l.Tools {
+		result.Tools = append(result.Tools, ToolResult{Planned: p})
+	}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		of, known := l.cases[c.Cell.Scenario]
+		if !known {
+			continue
+		}
+		tool := &result.Tools[of.tool]
+		e := Evidence{Tool: tool.Tool, Treatment: of.treatment.name, Verdict: Unknown}
+		e.Why = cmp.Or(c.Why, c.State.String())
+		decided := c.State == contract.Held || c.State == contract.Broken || c.DoesNotApply || c.Undecided
+		if decided && c.Evidence != nil {
+			var read Evidence
+			if json.Unmarshal([]byte(c.Evidence.Response), &read) == nil && read.Treatment == e.Treatment {
+				e = read
+			}
+		}
+		tool.Evidence = append(tool.Evidence, e)
+	}
+	for i := range result.Tools {
+		result.Tools[i].judge()
+	}
+	return result
+}
+
+func (t *ToolResult) judge() {
+	found := map[Verdict]*Evidence{} // the first of each, in treatments with the same key
+	tried := map[string]bool{}
+	needed, keyless := false, Safe
+	for i := range t.Evidence {
+		e := &t.Evidence[i]
+		tried[e.Treatment] = true
+		if !slices.Contains([]Verdict{Safe, NotTried, Doubles, PartlyDone, Wedged}, e.Verdict) {
+			e.Verdict = Unknown // also what a redactor made of it
+		}
+		switch {
+		case e.informs():
+			needed = needed || e.Verdict != Safe
+			if e.Treatment == "without-key" {
+				keyless = e.Verdict
+			}
+		case found[e.Verdict] == nil:
+			found[e.Verdict] = e
+		}
+	}
+	missing := slices.ContainsFunc(t.Treatments, func(name string) bool { return !tried[name] })
+	for name := range t.NotTried {
+		missing = missing || name != "restarted"
+	}
+	t.Verdict = Unknown
+	for _, v := range []Verdict{Unknown, Wedged, PartlyDone, Doubles} {
+		if e := found[v]; e != nil {
+			t.Verdict, t.Why = v, e.Treatment+": "+e.Why
+		}
+	}
+	switch {
+	case t.Refused != "":
+		t.Why = "it was not called: " + t.Refused
+	case t.Why != "":
+	case missing || found[Safe] == nil:
+		t.Why = "not all treatments were tried"
+	case needed:
+		t.Verdict, t.Why = SafeWithKey, "without the same key ("+t.Key+") it is not known to be safe"
+	default:
+		t.Verdict = Safe
+	}
+	t.Mend = map[Verdict]string{
+		Doubles: "keep an idempotency key, or what identifies the request, with its outcome, in the transaction that " +
+			"does the work; answer a known one with that outcome",
+		PartlyDone:  "do all steps in one transaction, or let a repeated call do the steps that are missing",
+		Wedged:      "answer a repeated call as the first one; release what a call that ended has locked",
+		SafeWithKey: "send the same key again with a repeated call; make it a required argument",
+	}[t.Verdict]
+	t.weigh(keyless)
+}
+
+// weigh compares the claims with what was found. keyless is what calls without a key showed.
+func (t *ToolResult) weigh(keyless Verdict) {
+	effect := ""
+	for _, e := range t.Evidence {
+		effect = cmp.Or(effect, e.Effect)
+	}
+	safe := t.Verdict == Safe || t.Verdict == SafeWithKey && keyless == Safe
+	doubles := t.Verdict == Doubles
+	t.ReadOnly = standing(claims(t.Claims.ReadOnly), safe && effect == "none", doubles || effect != "" && effect != "none")
+	t.Idempotent = standing(claims(t.Claims.Idempotent), safe, doubles || keyless == Doubles)
+	d := t.Claims.Destructive
+	t.Destructive = standing(d != nil && !*d, effect == "none" || effect == "adds", effect == "removes")
+}
+
+func standing(claimed, confirmed, contradicted bool) Standing {
+	switch {
+	case !claimed:
+		return NotClaimed
+	case contradicted:
+		return Contradicted
+	case confirmed:
+		return Confirmed
+	}
+	return NotDecided
+}
+
+// Text writes the result for a terminal, in lines of at most 100 columns: a table of the tools, then the reasons.
+func (r *Result) Text(w io.Writer) error {
+	const columns = 100
+	return document.Text(w, []*document.Section{r.section()}, columns)
+}
+
+// Markdown returns the result as a comment of at most so many bytes, in GitHub's dialect.
+func (r *Result) Markdown(most int) []byte {
+	return (&document.Document{Sections: []*document.Section{r.section()}}).Markdown(most)
+}
+
+func (r *Result) section() *document.Section {
+	s := &document.Section{Name: "tools", Head: "AUDIT", Table: &document.Table{Corner: "tool"}}
+	for _, name := range []string{"called again", "readOnlyHint", "idempotentHint", "destructiveHint"} {
+		s.Table.Heads = append(s.Table.Heads, document.Head{Name: name})
+	}
+	for i := range r.Tools {
+		t := &r.Tools[i]
+		row := document.Row{Name: t.Tool}
+		for _, standing := range []Standing{Standing(t.Verdict), t.ReadOnly, t.Idempotent, t.Destructive} {
+			row.Cells = append(row.Cells, document.Cell{Text: string(standing)})
+		}
+		s.Table.Rows = append(s.Table.Rows, row)
+		var tried, not []string
+		for _, e := range t.Evidence {
+			tried = append(tried, fmt.Sprintf("%s: %s (%d calls)", e.Treatment, e.Verdict, len(e.Calls)))
+		}
+		for _, name := range slices.Sorted(maps.Keys(t.NotTried)) {
+			not = append(not, name+": "+t.NotTried[name])
+		}
+		made := map[bool]string{true: " (made from its input schema)"}[t.Made]
+		details := []document.Detail{
+			{Label: "why", Text: t.Why}, {Label: "mend", Text: t.Mend},
+			{Label: "arguments", Kind: document.OneLine, Text: string(t.Args) + made},
+			{Label: "tried", Text: strings.Join(tried, ", ")}, {Label: "not tried", List: not}}
+		s.Items = append(s.Items, document.Item{Lead: string(t.Verdict), Names: []string{t.Tool}, Details: details})
+	}
+	return s
+}

@@ -1,0 +1,157 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/glob"
+)
+
+// Invariant is the name of the one invariant of an audit: that a treatment leaves the state of one
+// call, and that the caller gets an answer.
+const Invariant = "done-once"
+
+// Run makes the audit and judges it. run may be nil; its Keep is always [contract.KeepAll], because
+// the evidence makes the result.
+//
+// Errors are those of [Matrix] and of [contract.Matrix.Run]. With an error of the run the
+// result has what was found until then, if anything was.
+func Run(ctx context.Context, o *Options, run *contract.RunOptions) (*Result, error) {
+	m, l, err := Matrix(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	own := *cmp.Or(run, new(contract.RunOptions))
+	own.Keep = contract.KeepAll
+	if o.Every > 0 {
+		own.Workers = 1
+	}
+	r, err := m.Run(ctx, &own)
+	if r == nil {
+		return nil, err
+	}
+	return Judge(l, r), err
+}
+
+// Matrix returns the audit as a matrix, and what it does. A scenario is a tool and a treatment, named such as
+// "refund.reply-lost". [Judge] needs a report with the evidence of all cells.
+//
+// Errors are those of [Plan], and a [*FieldError] if no tool may be called.
+func Matrix(ctx context.Context, o *Options) (*contract.Matrix, *Listing, error) {
+	l, err := Plan(ctx, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	own := *o
+	l.cases = map[string]trialCase{}
+	m := &contract.Matrix{Name: "audit", SkipStateProbe: true, Secrets: own.Secrets, Reset: own.Reset,
+		Invariants: []contract.Invariant{{Name: Invariant, Severity: contract.High, Check: check}}}
+	why := ""
+	for i := range l.Tools {
+		m.Scenarios = append(m.Scenarios, l.scenarios(&own, i)...)
+		why += "; " + l.Tools[i].Tool + ": " + l.Tools[i].Refused
+	}
+	if len(m.Scenarios) == 0 {
+		return nil, nil, fields.Wrong("Allow", fielderror.Found("no tool that may be called"+why), "the name of a tool, or Sandbox")
+	}
+	if own.NewWorld == nil {
+		m.World = l.world(&own, own.World)
+		return m, l, nil
+	}
+	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+		w, closing, err := own.open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		made := l.world(&own, w)
+		made.Close = closing
+		return made, nil
+	}
+	return m, l, nil
+}
+
+// A trialCase is a scenario of the matrix.
+type trialCase struct {
+	tool      int // in the listing
+	treatment treatment
+}
+
+func (l *Listing) scenarios(o *Options, tool int) (all []contract.Scenario) {
+	p := &l.Tools[tool]
+	base := nameOf(p.Tool)
+	for i := range l.Tools {
+		if i != tool && nameOf(l.Tools[i].Tool) == base {
+			base = fmt.Sprintf("%s-%d", nameOf(p.Tool), tool+1)
+		}
+	}
+	for _, t := range o.treatments() {
+		if !slices.Contains(p.Treatments, t.name) {
+			continue
+		}
+		s := contract.Scenario{Name: base + "." + t.name, Layer: chaos.LayerTool, Prompts: []string{p.Tool + ": " + t.does}}
+		if t.fault != nil {
+			s.Rules = []chaos.Rule{{Target: glob.Literal(p.Tool), Limit: 1, Fault: t.fault}}
+		}
+		l.cases[s.Name] = trialCase{tool, t}
+		all = append(all, s)
+	}
+	return all
+}
+
+// nameOf is the name of a tool with the signs that the name of a scenario may have.
+func nameOf(tool string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
+			return r
+		}
+		return '_'
+	}, tool)
+}
+
+// world has an agent that makes the treatment of its scenario.
+func (l *Listing) world(o *Options, w *World) *contract.World {
+	agent := func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+		cell, _ := contract.CellOf(ctx)
+		c, ok := l.cases[cell.Scenario]
+		if !ok {
+			return "", fmt.Errorf("%w: a run that is no cell has no treatment", contract.ErrNotTheAgent)
+		}
+		t := &trial{o: o, plan: &l.Tools[c.tool], treatment: &c.treatment}
+		doc, err := t.run(ctx, w, tools)
+		if err != nil { // a function of the options panicked
+			return "", fmt.Errorf("%w: %w", contract.ErrNotTheAgent, err)
+		}
+		return string(o.redactor().JSON(doc, true)), nil
+	}
+	return &contract.World{Tools: w.Tools, Agent: agent}
+}
+
+// check judges a cell by the evidence that its response is.
+func check(_ context.Context, o *contract.Observation) error {
+	var e Evidence
+	if err := json.Unmarshal([]byte(o.Response), &e); err != nil {
+		return fmt.Errorf("%w: the response is no evidence: %w", contract.ErrUndecided, err)
+	}
+	switch {
+	case e.Verdict == Safe, e.informs() && e.Verdict != Unknown:
+		return nil
+	case e.Verdict == NotTried, e.informs():
+		return fmt.Errorf("%w: %s", contract.ErrDoesNotApply, e.Why)
+	case e.Verdict == Unknown:
+		return fmt.Errorf("%w: %s", contract.ErrUndecided, e.Why)
+	}
+	return errors.New(string(e.Verdict) + ": " + e.Why)
+}
+
+// informs reports whether the treatment shows what the key is good for: without it the work may be done twice.
+func (e *Evidence) informs() bool {
+	return slices.ContainsFunc(treatments(0), func(t treatment) bool { return t.informs && t.name == e.Treatment })
+}

@@ -1,0 +1,137 @@
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
+	"github.com/shakedown-go/shakedown/internal/text"
+)
+
+const length = " length" // of the place of a list
+
+// leaves adds the parts of a state that have no parts, by JSON pointer, and the length of each list.
+func leaves(all map[string]any, at string, v any) map[string]any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, part := range v {
+			leaves(all, jsonedit.PointerTo(at, name), part)
+		}
+	case []any:
+		all[at+length] = json.Number(strconv.Itoa(len(v)))
+		for i, part := range v {
+			leaves(all, jsonedit.PointerTo(at, strconv.Itoa(i)), part)
+		}
+	default:
+		all[at] = v
+	}
+	return all
+}
+
+func same(a, b any) bool { return reflect.DeepEqual(a, b) }
+
+// A difference is how a state departs from that of one call. more is set where it went further from the
+// state before than one call does, less where it did not go as far.
+type difference struct {
+	more, less bool
+	text       string
+}
+
+// differ compares a state with that of one call, from the same state before.
+func differ(before, once, after any) (d difference) {
+	b, o, a := leaves(map[string]any{}, "", before), leaves(map[string]any{}, "", once), leaves(map[string]any{}, "", after)
+	places := maps.Clone(b)
+	maps.Copy(places, o)
+	maps.Copy(places, a)
+	for _, at := range slices.Sorted(maps.Keys(places)) {
+		if same(o[at], a[at]) {
+			continue
+		}
+		more, less := further(b[at], o[at], a[at])
+		if d.text == "" || more && !d.more {
+			d.text = fmt.Sprintf("%s is %s, and after one call %s", text.QuoteShort(at), shown(a[at]), shown(o[at]))
+		}
+		d.more, d.less = d.more || more, d.less || less
+	}
+	return d
+}
+
+// further reports on one part whether it went further than one call takes it, or not as far.
+func further(before, once, after any) (more, less bool) {
+	b, okB := amountOf(before)
+	o, okO := amountOf(once)
+	a, okA := amountOf(after)
+	if !okO || !okA || !okB {
+		return same(before, once), same(before, after)
+	}
+	by, byOne := a.Sub(a, b), o.Sub(o, b)
+	if byOne.Sign() == 0 || byOne.Sign() == by.Sign() {
+		more = by.Abs(by).Cmp(byOne.Abs(byOne)) > 0
+	}
+	return more, !more
+}
+
+// amountOf is a number; a part that is not there is 0.
+func amountOf(v any) (*big.Rat, bool) {
+	n, ok := v.(json.Number)
+	if v == nil {
+		n, ok = "0", true
+	}
+	if !ok || strings.ContainsAny(n.String(), "eE") { // a large exponent takes much memory
+		return nil, false
+	}
+	return new(big.Rat).SetString(n.String())
+}
+
+func shown(v any) string {
+	if v == nil {
+		return "missing or null"
+	}
+	return text.Truncate(string(jsonvalue.Document(v)))
+}
+
+// effectOf says what one call did to the state: "none", "adds", "changes" or "removes".
+func effectOf(before, once any) string {
+	if same(before, once) {
+		return "none"
+	}
+	effect := "adds"
+	b, o := leaves(map[string]any{}, "", before), leaves(map[string]any{}, "", once)
+	for at, was := range b {
+		if now, kept := o[at]; !kept {
+			return "removes"
+		} else if !same(was, now) && !strings.HasSuffix(at, length) {
+			effect = "changes"
+		}
+	}
+	return effect
+}
+
+// sorted is a state whose lists are in the order of their elements' texts.
+func sorted(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		v = maps.Clone(v)
+		for name, part := range v {
+			v[name] = sorted(part)
+		}
+		return v
+	case []any:
+		v = slices.Clone(v)
+		for i := range v {
+			v[i] = sorted(v[i])
+		}
+		slices.SortFunc(v, func(a, b any) int {
+			return strings.Compare(string(jsonvalue.Document(a)), string(jsonvalue.Document(b)))
+		})
+		return v
+	}
+	return v
+}
