@@ -155,7 +155,7 @@ func (t *ToolResult) weigh(keyless Verdict) {
 	t.ReadOnly = standing(claims(t.Claims.ReadOnly), safe && effect == "none", doubles || effect != "" && effect != "none")
 	t.Idempotent = standing(claims(t.Claims.Idempotent), safe, doubles || keyless == Doubles)
 	d := t.Claims.Destructive
-	t.Destructive = standing(d != nil && !*d, effect == "none" || effect == "adds", effect == "removes")
+	t.Destructive = standing(d != nil && !*d, effect == "none" && safe || effect == "adds", effect == "removes")
 }
 
 func standing(claimed, confirmed, contradicted bool) Standing {

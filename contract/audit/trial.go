@@ -275,19 +275,20 @@ func (t *trial) judge(before, once, after any, why string) {
 		why = errNoState.Error()
 	}
 	d, moved := differ(before, once, after), !same(once, after)
+	reordered := moved && same(sorted(once), sorted(after))
 	if why == "" {
 		t.evidence.Effect = effectOf(before, once)
 	}
 	switch {
 	case !t.o.fresh() && (why != "" || same(before, once)):
 		t.conclude(Unknown, cmp.Or(why, "the first call changed nothing: its work may have been done before"))
-	case why == "" && moved && d.more:
+	case why == "" && moved && d.more && !reordered:
 		t.conclude(Doubles, "the work is done more than once: "+d.text)
 	case t.failed != nil:
 		t.conclude(Wedged, fmt.Sprintf("the call fails %d times: %s", mostCalls, usercode.ErrorText(t.failed)))
 	case why != "":
 		t.conclude(Unknown, why)
-	case moved && same(sorted(once), sorted(after)):
+	case reordered:
 		t.conclude(Unknown, "the state differs from that of one call in the order of a list")
 	case moved && !d.less && (t.treatment.name == "at-once" || same(t.middle, once)):
 		t.conclude(Doubles, "the second call changes what the first one did: "+d.text)
