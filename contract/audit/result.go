@@ -117,6 +117,12 @@ func (t *ToolResult) judge() {
 	for name := range t.NotTried {
 		missing = missing || name != "restarted"
 	}
+	t.NotTried = maps.Clone(t.NotTried) // the listing keeps its own
+	for _, e := range t.Evidence {
+		if e.Verdict == NotTried {
+			t.NotTried[e.Treatment] = e.Why
+		}
+	}
 	t.Verdict = Unknown
 	for _, v := range []Verdict{Unknown, Wedged, PartlyDone, Doubles} {
 		if e := found[v]; e != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
@@ -58,6 +59,7 @@ type trial struct {
 	began        time.Time
 	took         time.Duration // by one call
 	failed       error         // of the call whose answer counts
+	untried      string        // why the treatment was not what it should be; empty: it was
 	middle       any           // the state after the first call; nil: not read
 
 	mu       sync.Mutex
@@ -84,7 +86,7 @@ func (t *trial) call(ctx context.Context, args json.RawMessage) error {
 	var result json.RawMessage
 	ended := usercode.Go(nil, func() (err error) {
 		result, err = t.tools.CallTool(ctx, t.plan.Tool, args)
-		return err
+		return cmp.Or(err, refusal(result))
 	})
 	var err error
 	given := false
@@ -106,6 +108,17 @@ func (t *trial) call(ctx context.Context, args json.RawMessage) error {
 		c.Result = kept(result)
 	}
 	return err
+}
+
+// refusal is the error that a result of MCP with isError is; nil: it is none.
+func refusal(result json.RawMessage) error {
+	var r struct {
+		IsError bool `json:"isError"`
+	}
+	if json.Unmarshal(result, &r) != nil || !r.IsError {
+		return nil
+	}
+	return errors.New("the result has isError: " + text.Truncate(string(result)))
 }
 
 // again calls the tool until it succeeds, a few times.
@@ -296,6 +309,8 @@ func (t *trial) judge(before, once, after any, why string) {
 		t.conclude(PartlyDone, "the call succeeds, and its work is not done as by one call: "+d.text)
 	case same(before, once) && !claims(t.plan.Claims.ReadOnly):
 		t.conclude(Unknown, "one call changes nothing in the state, which may not show what the tool does")
+	case t.untried != "":
+		t.conclude(NotTried, t.untried)
 	default:
 		t.conclude(Safe, "")
 	}
