@@ -18,14 +18,17 @@
 // A tool is called once; with its reply lost, and again; twice in a row; twice at once; cancelled at eight moments of
 // the time that one call takes ([Options].Cancellations), and again; timed out before it is reached, and again; and
 // again after a restart. Where the schema has an idempotency key these calls have the same one. The tool is then also
-// called twice with two keys, and twice without one. "Again" is up to four calls, until one succeeds.
+// called twice with two keys, and twice without one. "Again" is up to four calls, until one succeeds. A result that is
+// an object with isError: true is a failure.
 //
 // # Verdicts
 //
 // Each tool is [Safe], [SafeWithKey], [Doubles], [PartlyDone], [Wedged] or [Unknown]; it stands beside what its
 // annotations claim. Safe is said only if every treatment that was tried left the state of one call. It is [Unknown]
 // if there is no state, if one call changes nothing in it and the tool does not claim to read only, if two fresh
-// worlds show different states, or if the example call fails. [Planned].NotTried has what was not tried.
+// worlds show different states, or if the example call fails. [Planned].NotTried of the result has what was not tried:
+// a tool that takes no time, as fakes do in virtual time, cannot be cancelled in the middle, and two calls of it are
+// not at once.
 //
 // Safe means: in these treatments, as far as [World].State shows. A part of the work that takes less than an eighth
 // of the time of a call may be missed by the cancellations, and so may work that is done after [Options].Settle. In

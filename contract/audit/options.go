@@ -25,8 +25,8 @@ type World struct {
 	// Tools are required.
 	Tools chaos.ToolRegistry
 	// State returns all that the tools may change, as a value that encoding/json can write, without ids
-	// and times that differ from run to run. What it leaves out, the audit does not see. nil: the result of
-	// [Options.StateTool], and without that the state is not known.
+	// and times that differ from run to run, and without counts of requests. What it leaves out, the audit
+	// does not see. nil: the result of [Options.StateTool], and without that the state is not known.
 	State func(ctx context.Context) (any, error)
 	// Restart ends the program behind the tools and starts it again with what it stored; nil: it cannot.
 	Restart func(ctx context.Context) error
@@ -158,6 +158,7 @@ func (o *Options) state(ctx context.Context, w *World) (v any, err error) {
 			args = json.RawMessage("{}")
 		}
 		doc, err = w.Tools.CallTool(ctx, o.StateTool, args)
+		err = cmp.Or(err, refusal(doc))
 	default:
 		return nil, errNoState
 	}

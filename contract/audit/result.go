@@ -117,6 +117,12 @@ func (t *ToolResult) judge() {
 	for name := range t.NotTried {
 		missing = missing || name != "restarted"
 	}
+	t.NotTried = maps.Clone(t.NotTried) // the listing keeps its own
+	for _, e := range t.Evidence {
+		if e.Verdict == NotTried {
+			t.NotTried[e.Treatment] = e.Why
+		}
+	}
 	t.Verdict = Unknown
 	for _, v := range []Verdict{Unknown, Wedged, PartlyDone, Doubles} {
 		if e := found[v]; e != nil {
@@ -155,7 +161,7 @@ func (t *ToolResult) weigh(keyless Verdict) {
 	t.ReadOnly = standing(claims(t.Claims.ReadOnly), safe && effect == "none", doubles || effect != "" && effect != "none")
 	t.Idempotent = standing(claims(t.Claims.Idempotent), safe, doubles || keyless == Doubles)
 	d := t.Claims.Destructive
-	t.Destructive = standing(d != nil && !*d, effect == "none" || effect == "adds", effect == "removes")
+	t.Destructive = standing(d != nil && !*d, effect == "none" && safe || effect == "adds", effect == "removes")
 }
 
 func standing(claimed, confirmed, contradicted bool) Standing {

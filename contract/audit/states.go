@@ -15,17 +15,23 @@ import (
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
-const length = " length" // of the place of a list
+// Before the place of a list or an object. No JSON pointer begins so.
+const (
+	length = "length of "
+	object = "object "
+)
 
-// leaves adds the parts of a state that have no parts, by JSON pointer, and the length of each list.
+// leaves adds the parts of a state that have no parts, by JSON pointer, the length of each list, and each object: a
+// set is often written as objects that are empty.
 func leaves(all map[string]any, at string, v any) map[string]any {
 	switch v := v.(type) {
 	case map[string]any:
+		all[object+at] = true
 		for name, part := range v {
 			leaves(all, jsonedit.PointerTo(at, name), part)
 		}
 	case []any:
-		all[at+length] = json.Number(strconv.Itoa(len(v)))
+		all[length+at] = json.Number(strconv.Itoa(len(v)))
 		for i, part := range v {
 			leaves(all, jsonedit.PointerTo(at, strconv.Itoa(i)), part)
 		}
@@ -107,7 +113,7 @@ func effectOf(before, once any) string {
 	for at, was := range b {
 		if now, kept := o[at]; !kept {
 			return "removes"
-		} else if !same(was, now) && !strings.HasSuffix(at, length) {
+		} else if !same(was, now) && !strings.HasPrefix(at, length) {
 			effect = "changes"
 		}
 	}

@@ -48,10 +48,14 @@ func twice(ctx context.Context, t *trial) {
 }
 
 func atOnce(ctx context.Context, t *trial) {
-	second := make(chan error, 1)
+	second, sent := make(chan error, 1), len(t.evidence.Calls)
 	go func() { second <- t.call(ctx, t.args) }()
 	first := t.call(ctx, t.args)
-	if err := <-second; first != nil && err != nil {
+	err := <-second
+	if a, b := t.evidence.Calls[sent], t.evidence.Calls[sent+1]; max(a.Start, b.Start) >= min(a.End, b.End) {
+		t.untried = "one call ended before the other began, so they were not at once"
+	}
+	if first != nil && err != nil {
 		t.again(ctx, t.args)
 	}
 }
@@ -64,7 +68,9 @@ func cancelled(ctx context.Context, t *trial) {
 	}
 	short, cancel := context.WithCancel(ctx)
 	timer := time.AfterFunc(t.o.Every+middle, cancel)
-	t.failed = t.call(short, t.args)
+	if t.failed = t.call(short, t.args); t.failed == nil {
+		t.untried = "the call ended before it was cancelled"
+	}
 	timer.Stop()
 	cancel()
 	t.again(ctx, t.args)

@@ -13,6 +13,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
@@ -58,6 +59,7 @@ type trial struct {
 	began        time.Time
 	took         time.Duration // by one call
 	failed       error         // of the call whose answer counts
+	untried      string        // why the treatment was not what it should be; empty: it was
 	middle       any           // the state after the first call; nil: not read
 
 	mu       sync.Mutex
@@ -84,7 +86,7 @@ func (t *trial) call(ctx context.Context, args json.RawMessage) error {
 	var result json.RawMessage
 	ended := usercode.Go(nil, func() (err error) {
 		result, err = t.tools.CallTool(ctx, t.plan.Tool, args)
-		return err
+		return cmp.Or(err, refusal(result))
 	})
 	var err error
 	given := false
@@ -106,6 +108,17 @@ func (t *trial) call(ctx context.Context, args json.RawMessage) error {
 		c.Result = kept(result)
 	}
 	return err
+}
+
+// refusal is the error that a result of MCP with isError is; nil: it is none.
+func refusal(result json.RawMessage) error {
+	var r struct {
+		IsError bool `json:"isError"`
+	}
+	if json.Unmarshal(result, &r) != nil || !r.IsError {
+		return nil
+	}
+	return errors.New("the result has isError: " + text.Truncate(string(result)))
 }
 
 // again calls the tool until it succeeds, a few times.
@@ -275,19 +288,20 @@ func (t *trial) judge(before, once, after any, why string) {
 		why = errNoState.Error()
 	}
 	d, moved := differ(before, once, after), !same(once, after)
+	reordered := moved && same(sorted(once), sorted(after))
 	if why == "" {
 		t.evidence.Effect = effectOf(before, once)
 	}
 	switch {
 	case !t.o.fresh() && (why != "" || same(before, once)):
 		t.conclude(Unknown, cmp.Or(why, "the first call changed nothing: its work may have been done before"))
-	case why == "" && moved && d.more:
+	case why == "" && moved && d.more && !reordered:
 		t.conclude(Doubles, "the work is done more than once: "+d.text)
 	case t.failed != nil:
 		t.conclude(Wedged, fmt.Sprintf("the call fails %d times: %s", mostCalls, usercode.ErrorText(t.failed)))
 	case why != "":
 		t.conclude(Unknown, why)
-	case moved && same(sorted(once), sorted(after)):
+	case reordered:
 		t.conclude(Unknown, "the state differs from that of one call in the order of a list")
 	case moved && !d.less && (t.treatment.name == "at-once" || same(t.middle, once)):
 		t.conclude(Doubles, "the second call changes what the first one did: "+d.text)
@@ -295,6 +309,8 @@ func (t *trial) judge(before, once, after any, why string) {
 		t.conclude(PartlyDone, "the call succeeds, and its work is not done as by one call: "+d.text)
 	case same(before, once) && !claims(t.plan.Claims.ReadOnly):
 		t.conclude(Unknown, "one call changes nothing in the state, which may not show what the tool does")
+	case t.untried != "":
+		t.conclude(NotTried, t.untried)
 	default:
 		t.conclude(Safe, "")
 	}

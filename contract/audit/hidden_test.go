@@ -1,0 +1,111 @@
+package audit_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract/audit"
+)
+
+// auditStates audits a tool that answers result(calls), where state(calls) is the state.
+func auditStates(t *testing.T, claims audit.Claims, state, result func(calls int) string, takes ...time.Duration) audit.ToolResult {
+	return run(t, &audit.Options{Sandbox: true, Claims: map[string]audit.Claims{"t": claims}, NewWorld: func(context.Context) (*audit.World, error) {
+		var calls atomic.Int64
+		tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "t"}, func(context.Context, struct{}) (json.RawMessage, error) {
+			n := int(calls.Add(1))
+			if n <= len(takes) {
+				time.Sleep(takes[n-1])
+			}
+			return json.RawMessage(result(n)), nil
+		}))
+		return &audit.World{Tools: tools, State: func(context.Context) (any, error) {
+			return json.RawMessage(state(int(calls.Load()))), nil
+		}}, err
+	}}).Tools[0]
+}
+
+func done(int) string { return `"done"` }
+
+// by returns the text of a number of calls; more calls than there are texts have the last.
+func by(texts ...string) func(int) string {
+	return func(n int) string { return texts[min(n, len(texts)-1)] }
+}
+
+// A claim not to destroy is not confirmed by a state that shows too little, or is of an unusual form.
+func TestDestructive(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		state  func(int) string
+		want   audit.Standing
+	}{
+		{"an element of a set, which is an empty object, is removed", by(`{"x":{},"y":{}}`, `{"y":{}}`), audit.Contradicted},
+		{"an empty list is removed", by(`{"x":[],"y":1}`, `{"y":1}`), audit.Contradicted},
+		{"an element of a set is added", by(`{}`, `{"x":{}}`), audit.Confirmed},
+		{"an element of a list is added", by(`[]`, `[1]`), audit.Confirmed},
+		{"the value of a member that is named as a length is overwritten", by(`{"queue length":3}`, `{"queue length":0}`), audit.NotDecided},
+		{"the state does not show what it does", by(`1`), audit.NotDecided},
+	} {
+		tool := auditStates(t, audit.Claims{Destructive: new(false)}, tc.state, done)
+		assert.Equal(t, tc.want, tool.Destructive, tc.reason)
+	}
+}
+
+// A list that only has another order is no second piece of work, also where an element took the place of an old one.
+func TestOrderOfAnOldList(t *testing.T) {
+	tool := auditStates(t, audit.Claims{}, by(`[1,2]`, `[1,2,3]`, `[3,2,1]`), done)
+	assert.Equal(t, audit.Unknown, tool.Verdict, tool.Why)
+	assert.Contains(t, tool.Why, "order of a list")
+}
+
+// A result of MCP that is an error is no answer.
+func TestIsError(t *testing.T) {
+	const refused = `{"isError":true,"content":[]}`
+	tool := auditStates(t, audit.Claims{Idempotent: new(true)}, by(`0`, `1`), by("", `{"isError":false}`, refused))
+	assert.Equal(t, audit.Wedged, tool.Verdict, tool.Why)
+	assert.Equal(t, audit.NotDecided, tool.Idempotent)
+	tool = auditStates(t, audit.Claims{ReadOnly: new(true)}, by(`0`), by(refused))
+	assert.Equal(t, audit.Unknown, tool.Verdict, tool.Why)
+	assert.Contains(t, tool.Why, "the example call fails")
+
+	tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "list"}, func(context.Context, struct{}) (json.RawMessage, error) {
+		return json.RawMessage(refused), nil
+	}), chaos.Func(chaos.Tool{Name: "read", Effect: chaos.EffectNone}, func(context.Context, struct{}) (string, error) { return "read", nil }))
+	require.NoError(t, err)
+	r := run(t, &audit.Options{Sandbox: true, StateTool: "list", NewWorld: func(context.Context) (*audit.World, error) {
+		return &audit.World{Tools: tools}, nil
+	}})
+	assert.Equal(t, audit.Unknown, r.Tools[1].Verdict)
+	assert.Contains(t, r.Tools[1].Why, "the state could not be read")
+}
+
+// What could not be tried of a tool is told, and not called safe.
+func TestNotTried(t *testing.T) {
+	tool := auditStates(t, audit.Claims{}, by(`0`, `1`), done)
+	assert.Equal(t, audit.Safe, tool.Verdict, tool.Why)
+	assert.Len(t, tool.NotTried, 10, "a tool that takes no time: restarted, at-once and eight cancellations")
+	assert.Contains(t, tool.NotTried["at-once"], "not at once")
+	assert.Contains(t, tool.NotTried["cancelled-1of8"], "no time")
+
+	tool = auditStates(t, audit.Claims{}, by(`0`, `1`), done, time.Second, time.Second)
+	assert.Len(t, tool.NotTried, 1, "a tool that takes time")
+
+	tool = run(t, &audit.Options{Sandbox: true, NewWorld: func(context.Context) (*audit.World, error) {
+		var paid atomic.Bool
+		tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "t"}, func(ctx context.Context, _ struct{}) (string, error) {
+			if chaos.FromContext(ctx) == nil {
+				time.Sleep(time.Second)
+			}
+			paid.Store(true)
+			return "paid", nil
+		}))
+		return &audit.World{Tools: tools, State: func(context.Context) (any, error) { return paid.Load(), nil }}, err
+	}}).Tools[0]
+	assert.Contains(t, tool.NotTried["cancelled-1of8"], "ended before", "a tool that is faster than it was when it was measured")
+}
