@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -85,7 +86,7 @@ func (t *trial) call(ctx context.Context, args json.RawMessage) error {
 	t.mu.Unlock()
 	var result json.RawMessage
 	ended := usercode.Go(nil, func() (err error) {
-		result, err = t.tools.CallTool(ctx, t.plan.Tool, args)
+		result, err = t.tools.CallTool(ctx, t.plan.Tool, slices.Clone(args)) // a tool may write to them
 		return cmp.Or(err, refusal(result))
 	})
 	var err error
