@@ -2,6 +2,7 @@ package contract
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -115,10 +116,7 @@ func (p *progress) now() Progress {
 		p.Left = time.Duration(float64(p.Total-p.Done) / rate * float64(time.Second))
 	}
 	own := p.Progress
-	own.Broken, own.States = slices.Clone(p.Broken), map[CellState]int{}
-	for s, n := range p.States {
-		own.States[s] = n
-	}
+	own.Broken, own.States = slices.Clone(p.Broken), maps.Clone(p.States)
 	return own
 }
 

@@ -56,28 +56,32 @@ func NoCutAnswer(name string, severity contract.Severity, o *CutOptions) contrac
 		var doubt error
 		for i := range calls {
 			s := saidIn(&calls[i])
-			if s.end == endsWhole {
-				continue
+			var again *chaos.Event
+			if calls[i].Key != 0 { // else nothing shows that a request is the same
+				again = againAfter(calls, i, isWhole)
 			}
-			if calls[i].Key != 0 {
-				if again := againAfter(calls, i, isWhole); again != nil {
-					if whole := saidIn(again).text; s.end == endsCut && isAll(o.Response, s.text, false) && whole != "" &&
-						!isAll(o.Response, whole, false) {
-						return fmt.Errorf("the answer, %s, is what had come of an answer that was cut, though the same "+
-							"request was answered whole then: %s", text.QuoteShort(o.Response), describeCalls([]chaos.Event{calls[i], *again}))
-					}
-					continue
-				}
-			}
-			if s.end == endsCut && isAll(o.Response, s.text, own.Admits != nil) && !answeredAfter(calls, i) {
+			switch {
+			case s.end == endsWhole:
+			case again != nil && prefersCut(o.Response, s, saidIn(again).text):
+				return fmt.Errorf("the answer, %s, is what had come of an answer that was cut, though the same "+
+					"request was answered whole then: %s", text.QuoteShort(o.Response),
+					describeCalls([]chaos.Event{calls[i], *again}))
+			case again != nil:
+			case s.end == endsCut && isAll(o.Response, s.text, own.Admits != nil) && !answeredAfter(calls, i):
 				return fmt.Errorf("the answer, %s, is what had come of an answer that was cut: %s",
 					text.QuoteShort(o.Response), describeCalls(calls[i:i+1]))
+			default:
+				doubt = undecided("an answer of a model did not come to its end, and nothing shows what the agent "+
+					"took it for: %s", describeCalls(calls[i:i+1]))
 			}
-			doubt = undecided("an answer of a model did not come to its end, and nothing shows what the agent "+
-				"took it for: %s", describeCalls(calls[i:i+1]))
 		}
 		return doubt
 	})
+}
+
+// prefersCut reports whether an answer is the text that was cut and not the whole one, which is known.
+func prefersCut(answer string, cut said, whole string) bool {
+	return cut.end == endsCut && isAll(answer, cut.text, false) && whole != "" && !isAll(answer, whole, false)
 }
 
 // isAll reports whether an answer is a text that was cut, or ends in two words of it or more.
@@ -103,12 +107,16 @@ func againAfter(calls []chaos.Event, i int, is func(*chaos.Event) bool) *chaos.E
 	of := &calls[i]
 	for k := i + 1; k < len(calls); k++ {
 		e := &calls[k]
-		if e.Lane == of.Lane && e.Caller == of.Caller && e.Target == of.Target && e.Key == of.Key &&
-			e.Start >= of.End && is(e) {
+		if repeats(e, of) && e.Start >= of.End && is(e) {
 			return e
 		}
 	}
 	return nil
+}
+
+// repeats reports whether two calls ask the same of the same target, from one place in one strand of calls.
+func repeats(a, b *chaos.Event) bool {
+	return a.Lane == b.Lane && a.Caller == b.Caller && a.Target == b.Target && a.Key == b.Key
 }
 
 // An ending is how an answer of a model ended for its caller.

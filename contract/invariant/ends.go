@@ -86,8 +86,7 @@ func NothingAfterEnd(name string, severity contract.Severity, allowed ...string)
 // failedBefore reports whether a call is one once more that failed when their common deadline came.
 func failedBefore(all []chaos.Event, e *chaos.Event) bool {
 	return slices.ContainsFunc(all, func(former chaos.Event) bool {
-		return former.Call != e.Call && former.Lane == e.Lane && former.Caller == e.Caller &&
-			former.Target == e.Target && former.Key == e.Key && former.Deadline == e.Deadline &&
+		return former.Call != e.Call && repeats(&former, e) && former.Deadline == e.Deadline &&
 			former.Start < e.Start && former.End == e.Start && former.Outcome != chaos.OutcomeOK
 	})
 }
