@@ -142,9 +142,7 @@ func newClientStream(c streamCall, x arrival, request any) (grpc.ClientStream, e
 	defer s.take()()
 	s.detach = context.AfterFunc(c.ctx, func() {
 		defer s.take()()
-		if s.ended == nil {
-			_ = s.end(status.FromContextError(c.ctx.Err()).Err())
-		}
+		s.endWithContext()
 	})
 	for {
 		switch first, more := s.next(); {
@@ -184,6 +182,7 @@ func (s *clientStream) source(ctx context.Context, request *Message) iter.Seq2[*
 		if first {
 			s.by = by
 			by.opts = append(by.opts, grpc.OnFinish(s.finishedAlone(by)))
+			defer func() { by.left = true }()
 		}
 		base, err := s.open(ctx, by.opts)
 		if err != nil {
@@ -235,7 +234,7 @@ func (s *clientStream) finishedAlone(by *execution) func(error) {
 		}
 		go func() { // somebody may be receiving: then the error comes that way
 			defer s.take()()
-			if s.ended == nil && !by.over {
+			if s.ended == nil && !by.over && !by.left {
 				by.over = true
 				_ = s.end(err)
 			}
@@ -270,9 +269,17 @@ func (s *clientStream) end(err error) error {
 	return s.ended
 }
 
+// endWithContext ends a call whose context has ended.
+func (s *clientStream) endWithContext() {
+	if err := s.ctx.Err(); err != nil && s.ended == nil {
+		_ = s.end(status.FromContextError(err).Err())
+	}
+}
+
 // RecvMsg receives the next message.
 func (s *clientStream) RecvMsg(m any) error {
 	defer s.take()()
+	s.endWithContext() // here too: whether it is before a message that faults kept must not depend on the scheduler
 	if s.ended != nil {
 		return s.ended
 	}

@@ -91,6 +91,10 @@ func reference(t *testing.T, in *chaos.Injector, key uint64, n, reads int) (got 
 	defer cancel()
 	next, stop := iter.Pull2(texts(ctx, 0))
 	return read(in, reads, func() { cancel(); stop() }, func() (string, error) {
+		if ctx.Err() != nil { // which ends a call of gRPC, also while faults keep items
+			stop()
+			return "", ctx.Err()
+		}
 		item, err, more := next()
 		if err != nil {
 			stop() // as who ranges over it does; who gives up has its context end
@@ -133,6 +137,7 @@ func read(in *chaos.Injector, reads int, leave func(), recv func() (string, erro
 			break
 		}
 		got.items = append(got.items, item)
+		synctest.Wait() // a reader that takes its time: what gRPC does beside must not change what it gets
 	}
 	got.took = time.Since(began)
 	leave()

@@ -117,6 +117,7 @@ type execution struct {
 	opts  []grpc.CallOption
 	gives []func()
 	over  bool  // of a stream: gRPC has ended it, and writes to nothing any more
+	left  bool  // of a stream: faults want no more of it, while its caller still gets what they kept
 	ended error // the status of gRPC for the end of the context; nil: it ended otherwise
 }
 
