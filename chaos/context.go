@@ -15,6 +15,7 @@ type frame struct {
 	laneHash  uint64
 	turn      int
 	attempt   int        // of the next call; 0: counted
+	habit     *string    // that makes the next call of its own; nil: none. A string would not fit the size
 	target    string     // the enclosing injection point
 	spared    bool       // also by a bound injector: see package spared
 	pinned    int16      // 1 + the index of the rule that the context is pinned to; 0: the executing one
@@ -110,6 +111,15 @@ func WithTurn(ctx context.Context, n int) context.Context {
 func WithAttempt(ctx context.Context, n int) context.Context {
 	f := derive(ctx)
 	f.attempt = n
+	return f
+}
+
+// WithHabit sets [Event.Habit] of the calls made directly with this context: they are calls that
+// middleware around the tools makes of its own, such as a retry or a look-up, and not the agent's.
+// "": the agent's. Package contract/habits sets it.
+func WithHabit(ctx context.Context, name string) context.Context {
+	f := derive(ctx)
+	f.habit = &name
 	return f
 }
 

@@ -51,6 +51,10 @@ func (d *decision) open(ctx context.Context, r *record) {
 	if f := d.frame; f != nil {
 		r.caller, r.turn, r.stated = f.target, clamp(f.turn), f.attempt != 0
 		r.attempt = cmp.Or(clamp(f.attempt), r.attempt)
+		if f.habit != nil && *f.habit != "" {
+			r.more = d.detail()
+			r.more.habit = *f.habit
+		}
 	}
 }
 

@@ -75,7 +75,7 @@ type decision struct {
 	coords
 	at   timed
 	lone bool      // one rule matched, and calls are not recorded: if it is held back, there is no event
-	more *details  // of rules that were held back or made no error; nil: there are none
+	more *details  // of rules that were held back or made no error, and the habit; nil: there are none
 	idle *liveRule // a failure that made no error; nil: there was none
 }
 

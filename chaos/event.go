@@ -45,6 +45,8 @@ type Event struct {
 	// [WithAttempt].
 	Attempt       int  `json:"attempt"`
 	AttemptStated bool `json:"-"` // Attempt is that of [WithAttempt]
+	// Habit names the middleware that made the call of its own; empty: the agent made it. See [WithHabit].
+	Habit string `json:"habit,omitempty"`
 	// Rule and Fault (its kind) name the rule that decided what the caller got; empty
 	// if none was injected. Of several that were delivered it is the last in the order
 	// of their phases, and Also names the others.
@@ -194,6 +196,7 @@ type details struct {
 	asked, spent             time.Duration
 	changes                  []Change
 	note                     string
+	habit                    string
 }
 
 type values struct {
@@ -262,7 +265,7 @@ func (r *record) event() Event {
 	}
 	if m := r.more; m != nil {
 		e.Also, e.Idle, e.Masked, e.Asked, e.Spent = m.also, m.idle, m.masked, m.asked, m.spent
-		e.HeldBack, e.Note = m.held, m.note
+		e.HeldBack, e.Note, e.Habit = m.held, m.note, m.habit
 		for _, ch := range m.changes {
 			e.Changes = append(e.Changes, Change{ch.Path, asJSON(ch.Before), asJSON(ch.After)})
 		}

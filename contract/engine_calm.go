@@ -47,7 +47,7 @@ func (w *worker) calmRun(ctx context.Context, l *promptList) {
 // runCalmly makes a run without faults, of the list or of its beginning. If the state
 // probe compares it, the run reads the state of the world too.
 func (w *worker) runCalmly(ctx context.Context, l *promptList, prompts []string) *run {
-	r := &liveRun{engine: w.engine, source: l.source, prompts: prompts, needs: l.gather}
+	r := &liveRun{engine: w.engine, source: l.source, prompts: prompts, needs: l.gather, around: w.engine.o.Around}
 	if l.source.shared() && w.engine.probes() && w.engine.m.World.State != nil {
 		r.needs |= NeedState
 	}

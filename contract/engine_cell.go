@@ -27,6 +27,7 @@ type liveRun struct {
 	needs    Needs
 	inspect  func(context.Context, *World) error // runs instead of the prompts, if set
 	inquiry  *inquiry                            // decides between prompts whether to go on; nil: always
+	around   func(chaos.ToolRegistry) chaos.ToolRegistry
 
 	outer    context.Context // of whoever asked for the run; in a bubble it is not that of user code
 	caller   *usercode.Loop
@@ -74,6 +75,12 @@ func (r *liveRun) run(ctx context.Context, cancel context.CancelFunc) {
 	tools := world.Tools
 	if tools != nil {
 		tools = chaos.WrapRegistry(tools, in)
+		if r.around != nil && !r.do(l, "wrapping the tools by Around", func() error {
+			tools = cmp.Or(r.around(tools), tools)
+			return nil
+		}) {
+			return
+		}
 	}
 	for i, prompt := range r.prompts {
 		if !r.sendPrompt(l, world, tools, prompt) || i+1 < len(r.prompts) && !r.goOn() {

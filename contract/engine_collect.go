@@ -369,7 +369,10 @@ func (j job) newRuns() map[*promptList]*run {
 func (w *worker) observe(ctx context.Context, j job, q *inquiry, bubble Bubble) *run {
 	p := q.invariant
 	live := &liveRun{engine: w.engine, source: j.scenario.source, scenario: j.scenario, cell: j.cell(p),
-		prompts: p.list.prompts}
+		prompts: p.list.prompts, around: w.engine.o.Around}
+	if j.around != nil {
+		live.around = j.around
+	}
 	if !w.engine.asksAll() && len(live.prompts) > 1 {
 		live.inquiry = q
 	}

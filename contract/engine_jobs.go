@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring/stats"
 )
@@ -20,6 +21,8 @@ type job struct {
 	trial      int
 	invariants []*compiledInvariant
 	known      []CellReport // of a run from which this one goes on; nil: it must be run
+	// around takes the place of that of the run's options, if it is set.
+	around func(chaos.ToolRegistry) chaos.ToolRegistry
 }
 
 func (j job) cell(p *compiledInvariant) Cell { return Cell{j.scenario.Name, p.Name, j.trial} }
@@ -60,7 +63,7 @@ func (e *engine) jobs() iter.Seq2[job, error] {
 			for trial := 1; trial <= e.m.trials(); trial++ {
 				if e.resumed.has(s.index, trial) {
 					known, err := e.resumed.reports(s.index, trial)
-					if !yield(job{s, trial, s.invariants, known}, err) || err != nil {
+					if !yield(job{scenario: s, trial: trial, invariants: s.invariants, known: known}, err) || err != nil {
 						return
 					}
 					continue
@@ -83,7 +86,7 @@ func (e *engine) firstJobs(s *compiledScenario) iter.Seq[job] {
 	}
 	return func(yield func(job) bool) {
 		for invariants := range slices.Chunk(s.invariants, size) {
-			if !yield(job{s, 1, invariants, nil}) {
+			if !yield(job{scenario: s, trial: 1, invariants: invariants}) {
 				return
 			}
 		}
@@ -96,7 +99,7 @@ func (e *engine) find(c Cell) (job, error) {
 		for i, p := range s.invariants {
 			names = append(names, s.Name+"/"+p.Name)
 			if s.Name == c.Scenario && p.Name == c.Invariant && c.Trial >= 1 && c.Trial <= e.m.trials() {
-				return job{s, c.Trial, s.invariants[i : i+1], nil}, nil
+				return job{scenario: s, trial: c.Trial, invariants: s.invariants[i : i+1]}, nil
 			}
 		}
 	}

@@ -90,6 +90,11 @@ type RunOptions struct {
 	OnRun func(ctx context.Context, c Cell) context.Context
 	// OnEvent gets the calls of the runs that are cells, as [chaos.InjectorOptions].OnEvent.
 	OnEvent func(context.Context, chaos.Event)
+	// Around wraps the tools that the agent of each run gets, outside of the faults: what it does with a call
+	// happens before a fault can act on it. It is called once for each run, also for calm ones, and not for a
+	// world without tools. An agent that calls the tools of its world in another way passes it by. nil, and a
+	// result of nil: they stay as they are. A failure makes the cell inconclusive.
+	Around func(chaos.ToolRegistry) chaos.ToolRegistry
 	// Harness connects the run to a test framework or another host. The zero
 	// value connects it to none.
 	Harness Harness

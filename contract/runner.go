@@ -35,7 +35,7 @@ type Result struct {
 // matrix needs no scenarios, and [Invariant.Applies] plays no part. A shared world
 // must have a Reset, since a run would else begin in the world that others left.
 //
-// Of the options, Gather, Keep, Watchdog and Harness.Calm matter: each run is in the
+// Of the options, Around, Gather, Keep, Watchdog and Harness.Calm matter: each run is in the
 // bubble of Calm, except those in [Matrix.World]. Errors are those of [Matrix.Run].
 func (m *Matrix) Runner(ctx context.Context, o *RunOptions) (*Runner, error) {
 	e, err := newEngine(ctx, m, o, true)
@@ -86,6 +86,13 @@ func (e *engine) newRunner(ctx context.Context, sources ...*worldSource) (*Runne
 // was closed, before anything runs; and that of ctx when it ends, with a result if the run
 // had begun.
 func (r *Runner) Run(ctx context.Context, c Cell, rules []chaos.Rule) (*Result, error) {
+	return r.RunAround(ctx, c, rules, nil)
+}
+
+// RunAround is Run with a function in the place of [RunOptions.Around]; nil: with that. The calm runs for
+// baselines are made with that of the options.
+func (r *Runner) RunAround(ctx context.Context, c Cell, rules []chaos.Rule,
+	around func(chaos.ToolRegistry) chaos.ToolRegistry) (*Result, error) {
 	if ctx == nil {
 		return nil, fields.Wrong("ctx", fielderror.Found("nil"), "a context")
 	}
@@ -93,7 +100,7 @@ func (r *Runner) Run(ctx context.Context, c Cell, rules []chaos.Rule) (*Result, 
 	if err != nil {
 		return nil, err
 	}
-	result, err := r.do(ctx, job{scenario: s, trial: c.Trial, invariants: asked})
+	result, err := r.do(ctx, job{scenario: s, trial: c.Trial, invariants: asked, around: around})
 	if result != nil && r.engine.o.Gather.Has(NeedCalm) {
 		result.Observations = slices.Clone(result.Observations)
 		for i, o := range result.Observations {

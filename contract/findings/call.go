@@ -46,6 +46,10 @@ type Call struct {
 	At time.Duration `json:"at,omitempty"`
 	// Took is how long it took; 0 with End in Missing: unknown.
 	Took time.Duration `json:"took,omitempty"`
+
+	// ofHabit: middleware made it of its own, so it is no retry of the agent. No session has it: to whom
+	// plays one, such middleware is a part of the agent.
+	ofHabit bool
 }
 
 // A CallError is the failure of a call.

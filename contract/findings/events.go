@@ -38,7 +38,7 @@ func Calls(events []chaos.Event) []Call {
 			continue
 		}
 		c := Call{Type: typeOf(e, models), Tool: e.Target, Lane: e.Lane, Args: e.Args, At: e.Start,
-			Took: e.End - e.Start}
+			Took: e.End - e.Start, ofHabit: e.Habit != ""}
 		switch {
 		case len(e.Args) > 0:
 		case e.Key != jsonhash.Sum(nil) && e.Key != 0:

@@ -37,6 +37,7 @@ func (f *finder) findRetries() {
 		c := &f.calls[i]
 		r := &operations[c.operation]
 		switch before := r.before(c); {
+		case c.ofHabit:
 		case before != nil && before.outcome == failed:
 			if len(r.streak) == 0 {
 				r.first, r.streak = before, append(r.streak, before.number)
