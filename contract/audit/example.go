@@ -8,7 +8,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
-	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 const mostDepth = 16 // of a value that is made, since a schema may refer to itself
@@ -98,25 +97,45 @@ func keyOf(declared string, schema json.RawMessage) (pointer string, required bo
 	return declared, len(keys) == 1 && slices.Contains(s.Required, keys[0])
 }
 
-// withKey returns the arguments, which are an object, with a value at a pointer; without one if key is nil.
-func withKey(args json.RawMessage, pointer string, key any) json.RawMessage {
-	v, err := jsonvalue.Numbers(args)
-	at, ok := v.(map[string]any)
+// withKey returns the arguments, which are an object, with a key at a pointer; without one if key is empty.
+func withKey(args json.RawMessage, pointer, key string) json.RawMessage {
+	doc, ok := jsonedit.ParseValue(args)
 	keys := jsonedit.PointerKeys(pointer)
-	if err != nil || !ok || len(keys) == 0 {
+	if !ok || len(keys) == 0 {
 		return args
 	}
-	last := len(keys) - 1
+	at, last := doc, len(keys)-1
 	for _, name := range keys[:last] {
-		next, ok := at[name].(map[string]any)
-		if !ok {
-			next = map[string]any{}
-			at[name] = next
+		if at.Get(name).Kind() != jsonedit.Object {
+			at.Set(name, jsonedit.Of(struct{}{}))
 		}
-		at = next
+		at = at.Get(name)
 	}
-	if at[keys[last]] = key; key == nil {
-		delete(at, keys[last])
+	if at.SetText(keys[last], key); key == "" {
+		at.Delete(keys[last])
 	}
-	return jsonvalue.Document(v)
+	return doc.Bytes()
+}
+
+// respelled returns the arguments with the members of their objects in the opposite order, and with other white space.
+func respelled(args json.RawMessage) json.RawMessage {
+	d, ok := jsonedit.Parse(args)
+	if !ok || len(d.Repeated()) > 0 { // of repeated members the order matters
+		return args
+	}
+	return respell(nil, d, 0)
+}
+
+func respell(dst []byte, d *jsonedit.Doc, node int) []byte {
+	if d.Kind(node) != jsonedit.Object {
+		return append(dst, d.Raw(node)...)
+	}
+	dst = append(dst, "{ "...)
+	for i, member := range slices.Backward(d.Children(node)) {
+		dst = append(jsonedit.AppendQuote(dst, d.Name(member)), " : "...)
+		if dst = respell(dst, d, member); i > 0 {
+			dst = append(dst, ", "...)
+		}
+	}
+	return append(dst, " }"...)
 }

@@ -104,9 +104,9 @@ func (t *ToolResult) judge() {
 			e.Verdict = Unknown // also what a redactor made of it
 		}
 		switch {
-		case e.informs():
+		case informs(e.Treatment):
 			needed = needed || e.Verdict != Safe
-			if e.Treatment == "without-key" {
+			if e.Treatment == withoutKey {
 				keyless = e.Verdict
 			}
 		case found[e.Verdict] == nil:
@@ -115,7 +115,7 @@ func (t *ToolResult) judge() {
 	}
 	missing := slices.ContainsFunc(t.Treatments, func(name string) bool { return !tried[name] })
 	for name := range t.NotTried {
-		missing = missing || name != "restarted"
+		missing = missing || name != restarting
 	}
 	t.NotTried = maps.Clone(t.NotTried) // the listing keeps its own
 	for _, e := range t.Evidence {
@@ -124,10 +124,13 @@ func (t *ToolResult) judge() {
 		}
 	}
 	t.Verdict = Unknown
-	for _, v := range []Verdict{Unknown, Wedged, PartlyDone, Doubles} {
+	for _, v := range []Verdict{NotTried, Unknown, Wedged, PartlyDone, Doubles} {
 		if e := found[v]; e != nil {
 			t.Verdict, t.Why = v, e.Treatment+": "+e.Why
 		}
+	}
+	if t.Verdict == NotTried { // what was not tried may not be safe
+		t.Verdict = Unknown
 	}
 	switch {
 	case t.Refused != "":
@@ -143,8 +146,9 @@ func (t *ToolResult) judge() {
 	t.Mend = map[Verdict]string{
 		Doubles: "keep an idempotency key, or what identifies the request, with its outcome, in the transaction that " +
 			"does the work; answer a known one with that outcome",
-		PartlyDone:  "do all steps in one transaction, or let a repeated call do the steps that are missing",
-		Wedged:      "answer a repeated call as the first one; release what a call that ended has locked",
+		PartlyDone: "do all steps in one transaction, or let a repeated call do the steps that are missing",
+		Wedged: "answer a repeated call as the first one, also if its work is done: deleting what is gone succeeds; " +
+			"release what a call that ended has locked",
 		SafeWithKey: "send the same key again with a repeated call; make it a required argument",
 	}[t.Verdict]
 	t.weigh(keyless)
@@ -154,7 +158,7 @@ func (t *ToolResult) judge() {
 func (t *ToolResult) weigh(keyless Verdict) {
 	effect := ""
 	for _, e := range t.Evidence {
-		effect = cmp.Or(effect, e.Effect)
+		effect = graverEffect(effect, e.Effect)
 	}
 	safe := t.Verdict == Safe || t.Verdict == SafeWithKey && keyless == Safe
 	doubles := t.Verdict == Doubles
