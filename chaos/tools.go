@@ -33,6 +33,9 @@ type Tool struct {
 	// IdempotencyKey is a JSON pointer (RFC 6901) to the argument by which the
 	// tool knows a repeated request; empty: it does not.
 	IdempotencyKey string `json:"idempotencyKey,omitempty"`
+	// Audit is what an audit found about calling the tool again, in words that follow "an audit found that",
+	// such as "it doubles"; empty: nothing is known. Findings say it.
+	Audit string `json:"audit,omitempty"`
 }
 
 // ListTarget is the injection point of a wrapped registry's Tools method.

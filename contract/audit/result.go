@@ -49,7 +49,7 @@ type Result struct {
 // A ToolResult is the outcome for one tool.
 type ToolResult struct {
 	Planned
-	Verdict Verdict `json:"verdict"`
+	Verdict Verdict `json:"verdict" bounds:"enum=unknown|safe|safe with key|doubles|partly done|wedged"`
 	// Why is the reason of a verdict other than Safe, with the treatment that decided, and Mend what would
 	// help.
 	Why  string `json:"why,omitempty"`
@@ -143,15 +143,20 @@ func (t *ToolResult) judge() {
 	default:
 		t.Verdict = Safe
 	}
-	t.Mend = map[Verdict]string{
-		Doubles: "keep an idempotency key, or what identifies the request, with its outcome, in the transaction that " +
-			"does the work; answer a known one with that outcome",
-		PartlyDone: "do all steps in one transaction, or let a repeated call do the steps that are missing",
-		Wedged: "answer a repeated call as the first one, also if its work is done: deleting what is gone succeeds; " +
-			"release what a call that ended has locked",
-		SafeWithKey: "send the same key again with a repeated call; make it a required argument",
-	}[t.Verdict]
+	t.Mend = known[t.Verdict].mend
 	t.weigh(keyless)
+}
+
+// known is what a verdict says of a tool, in a sentence about it, and what would mend it.
+var known = map[Verdict]struct{ says, mend string }{
+	Doubles: {"it doubles", "keep an idempotency key, or what identifies the request, with its outcome, in the transaction that " +
+		"does the work; answer a known one with that outcome"},
+	PartlyDone: {"its work may be left half done", "do all steps in one transaction, or let a repeated call do the steps " +
+		"that are missing"},
+	Wedged: {"a repeated call of it may fail for ever", "answer a repeated call as the first one, also if its work is done: " +
+		"deleting what is gone succeeds; release what a call that ended has locked"},
+	SafeWithKey: {"it is safe to repeat with the same idempotency key alone", "send the same key again with a repeated call; " +
+		"make it a required argument"},
 }
 
 // weigh compares the claims with what was found. keyless is what calls without a key showed.
