@@ -1,10 +1,12 @@
 package audit_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -234,5 +236,53 @@ func TestKeys(t *testing.T) {
 		var field *audit.FieldError
 		require.ErrorAs(t, err, &field, wrong)
 		assert.Contains(t, err.Error(), "Keys")
+	}
+}
+
+// A result is read as it was written, and what is wrong in it is said with its place.
+func TestRead(t *testing.T) {
+	for is := range semantics {
+		r := run(t, &audit.Options{Sandbox: true, NewWorld: worlds(is, nil), Claims: map[string]audit.Claims{"pay": {Idempotent: new(true)}}})
+		doc, err := json.Marshal(r)
+		require.NoError(t, err)
+		read, err := audit.Read(bytes.NewReader(doc))
+		require.NoError(t, err, is)
+		again, err := json.Marshal(read)
+		require.NoError(t, err)
+		assert.Equal(t, string(doc), string(again), is)
+	}
+	for _, tc := range []struct{ doc, want string }{
+		{`{`, "audit: "},
+		{`{}`, "/tools"},
+		{`{"tools":[{"tool":"t","verdict":"fine","readOnly":"","idempotent":"","destructive":""}]}`, "/tools/0/verdict"},
+		{`{"tools":[{"tool":"t","verdict":"safe","readOnly":"","idempotent":"","destructive":"","verdikt":1}]}`, "verdikt"},
+		{`{"tools":[],"tools":[]}`, "/tools"},
+		{`{"tools":[{"tool":"t","verdict":"safe","readOnly":"","idempotent":"","destructive":"","evidence":[{"tool":"t","treatment":"once",
+			"verdict":"safe","calls":[{"of":"","args":{},"startNs":"1s","endNs":2}]}]}]}`, "startNs"},
+	} {
+		_, err := audit.Read(strings.NewReader(tc.doc))
+		var wrong *audit.FieldError
+		require.ErrorAs(t, err, &wrong, tc.doc)
+		assert.Contains(t, err.Error(), tc.want)
+	}
+}
+
+// A tool gets the effect and the key that calls in a row showed, whatever it declares.
+func TestDeclare(t *testing.T) {
+	declared := chaos.Tool{Name: "pay", IdempotencyKey: "/idempotency_key", Effect: chaos.EffectUnknown}
+	for is, want := range map[string]chaos.Tool{
+		"doubles":                {Effect: chaos.EffectDone, Audit: "it doubles"},
+		"doubles-at-once":        {Effect: chaos.EffectUnknown, IdempotencyKey: declared.IdempotencyKey, Audit: "it doubles"},
+		"safe":                   {Effect: chaos.EffectUnknown, IdempotencyKey: declared.IdempotencyKey},
+		"reads":                  {Effect: chaos.EffectNone, IdempotencyKey: declared.IdempotencyKey},
+		"safe-with-key":          {Effect: chaos.EffectDone, IdempotencyKey: declared.IdempotencyKey, Audit: "it is safe to repeat with the same idempotency key alone"},
+		"safe-with-required-key": {Effect: chaos.EffectDone, IdempotencyKey: declared.IdempotencyKey, Audit: "it is safe to repeat with the same idempotency key alone"},
+		"wedged-lock":            {Effect: chaos.EffectUnknown, IdempotencyKey: declared.IdempotencyKey, Audit: "a repeated call of it may fail for ever"},
+	} {
+		r := run(t, &audit.Options{Sandbox: true, NewWorld: worlds(is, nil)})
+		tools, err := r.Declare(listed{declared, {Name: "other"}}).Tools(t.Context())
+		require.NoError(t, err)
+		want.Name = "pay"
+		assert.Equal(t, []chaos.Tool{want, {Name: "other"}}, tools, is)
 	}
 }

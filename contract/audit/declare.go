@@ -19,12 +19,14 @@ func Read(r io.Reader) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	nanoseconds := strictjson.Special{Shape: "a whole number", Bind: func(n *strictjson.Node, v reflect.Value) bool {
-		v.SetInt(int64(n.Int(-1)))
-		return v.Int() >= 0
-	}}
-	in := strictjson.Reader{Special: map[reflect.Type]strictjson.Special{reflect.TypeFor[time.Duration](): nanoseconds}}
+	var in strictjson.Reader
 	in.As = func(p *strictjson.Problem) error { return p.Field(fields) }
+	const shape = "a whole number of nanoseconds, from 0"
+	in.Special = map[reflect.Type]strictjson.Special{reflect.TypeFor[time.Duration](): {Shape: shape,
+		Bind: func(n *strictjson.Node, v reflect.Value) bool {
+			v.SetInt(int64(n.Int(-1)))
+			return v.Int() >= 0 || in.Wrong(n, shape)
+		}}}
 	result := new(Result)
 	if n := strictjson.Parse(doc, mostResult, &in.Problems); n != nil {
 		in.Bind(n, reflect.ValueOf(result).Elem(), strictjson.Tag{})
@@ -46,6 +48,18 @@ type declared struct {
 
 func (d declared) Tools(ctx context.Context) ([]chaos.Tool, error) {
 	tools, err := d.ToolRegistry.Tools(ctx)
+	return d.declare(tools), err
+}
+
+// Known is for [chaos.WrapRegistry].
+func (d declared) Known() []chaos.Tool {
+	if inner, ok := d.ToolRegistry.(interface{ Known() []chaos.Tool }); ok {
+		return d.declare(inner.Known())
+	}
+	return nil
+}
+
+func (d declared) declare(tools []chaos.Tool) []chaos.Tool {
 	tools = slices.Clone(tools)
 	for i := range tools {
 		for k := range d.found.Tools {
@@ -54,7 +68,7 @@ func (d declared) Tools(ctx context.Context) ([]chaos.Tool, error) {
 			}
 		}
 	}
-	return tools, err
+	return tools
 }
 
 func (t *ToolResult) declare(tool *chaos.Tool) {
