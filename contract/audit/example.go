@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -12,27 +13,25 @@ import (
 
 const mostDepth = 16 // of a value that is made, since a schema may refer to itself
 
-// A maker makes a small value that the usual keywords of a schema allow. A tool may refuse it.
-type maker struct{ root jsonschema.Schema }
-
+// exampleOf makes small arguments that the usual keywords of a schema allow. A tool may refuse them.
 func exampleOf(schema json.RawMessage) (json.RawMessage, error) {
-	m := maker{jsonschema.Schema{Type: "object"}}
+	root := jsonschema.Schema{Type: "object"}
 	if len(schema) > 0 {
-		if err := json.Unmarshal(schema, &m.root); err != nil {
+		if err := json.Unmarshal(schema, &root); err != nil {
 			return nil, err
 		}
 	}
-	return json.Marshal(m.value(&m.root, mostDepth))
+	return json.Marshal(valueOf(&root, &root, mostDepth))
 }
 
-func (m *maker) value(s *jsonschema.Schema, depth int) any {
+func valueOf(root, s *jsonschema.Schema, depth int) any {
 	if s == nil || depth == 0 {
 		return nil
 	}
 	parts := slices.Concat(s.AllOf, s.AnyOf, s.OneOf)
 	kinds := append(slices.Clone(s.Types), s.Type)
 	is := func(kind string) bool { return slices.Contains(kinds, kind) }
-	switch {
+	switch number := is("integer") || is("number"); {
 	case s.Const != nil:
 		return *s.Const
 	case len(s.Default) > 0:
@@ -43,25 +42,22 @@ func (m *maker) value(s *jsonschema.Schema, depth int) any {
 		return s.Enum[0]
 	case s.Ref != "":
 		name := s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]
-		if m.root.Defs[name] != nil {
-			return m.value(m.root.Defs[name], depth-1)
-		}
-		return m.value(m.root.Definitions[name], depth-1)
+		return valueOf(root, cmp.Or(root.Defs[name], root.Definitions[name]), depth-1)
 	case len(parts) > 0 && s.Properties == nil:
-		return m.value(parts[0], depth-1)
+		return valueOf(root, parts[0], depth-1)
 	case is("object") || s.Properties != nil:
 		object := map[string]any{}
 		for _, name := range s.Required {
-			object[name] = m.value(s.Properties[name], depth-1)
+			object[name] = valueOf(root, s.Properties[name], depth-1)
 		}
 		return object
 	case is("array") && s.MinItems != nil && *s.MinItems > 0:
-		return []any{m.value(s.Items, depth-1)}
+		return []any{valueOf(root, s.Items, depth-1)}
 	case is("array"):
 		return []any{}
-	case (is("integer") || is("number")) && s.Minimum != nil:
+	case number && s.Minimum != nil:
 		return *s.Minimum
-	case is("integer") || is("number"):
+	case number:
 		return 1
 	case is("boolean"):
 		return false
@@ -123,19 +119,20 @@ func respelled(args json.RawMessage) json.RawMessage {
 	if !ok || len(d.Repeated()) > 0 { // of repeated members the order matters
 		return args
 	}
-	return respell(nil, d, 0)
+	doc, err := json.MarshalIndent(json.RawMessage(reversed(d.Value()).Bytes()), "", " ")
+	if err != nil {
+		return args
+	}
+	return doc
 }
 
-func respell(dst []byte, d *jsonedit.Doc, node int) []byte {
-	if d.Kind(node) != jsonedit.Object {
-		return append(dst, d.Raw(node)...)
+func reversed(v *jsonedit.Value) *jsonedit.Value {
+	if v.Kind() != jsonedit.Object {
+		return v
 	}
-	dst = append(dst, "{ "...)
-	for i, member := range slices.Backward(d.Children(node)) {
-		dst = append(jsonedit.AppendQuote(dst, d.Name(member)), " : "...)
-		if dst = respell(dst, d, member); i > 0 {
-			dst = append(dst, ", "...)
-		}
+	other := jsonedit.Of(struct{}{})
+	for i := v.Len() - 1; i >= 0; i-- {
+		other.Set(v.Key(i), reversed(v.At(i)))
 	}
-	return append(dst, " }"...)
+	return other
 }

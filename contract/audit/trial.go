@@ -107,42 +107,37 @@ func (t *trial) call(ctx context.Context, args json.RawMessage) error {
 	pause(ctx, t.o.Every)
 	ctx, cancel := context.WithTimeout(ctx, t.o.timeout())
 	defer cancel()
-	t.mu.Lock()
-	i := len(t.evidence.Calls)
-	t.evidence.Calls = append(t.evidence.Calls, Call{Of: t.of, Args: args})
-	t.mu.Unlock()
 	var result json.RawMessage
-	var began atomic.Int64
-	var end time.Duration
+	var began, end atomic.Int64
+	now := func() int64 { return int64(time.Since(t.began)) }
+	began.Store(now())
+	together := t.together // it is set to nil when a call that was given up may go on
 	ended := usercode.Go(nil, func() (err error) {
-		if t.together != nil {
-			t.together.Done()
-			t.together.Wait()
+		if together != nil {
+			together.Done()
+			together.Wait()
 		}
-		began.Store(int64(time.Since(t.began)))
+		began.Store(now())
+		defer func() { end.Store(now()) }()
 		result, err = t.tools.CallTool(ctx, t.plan.Tool, slices.Clone(args)) // a tool may write to them
-		end = time.Since(t.began)
 		return cmp.Or(err, refusal(result))
 	})
-	var err error
-	given := false
+	c, err, left := Call{Of: t.of, Args: args}, error(nil), false
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
-		given, err = true, ctx.Err()
+		left, err = true, ctx.Err()
+		end.Store(now())
+	}
+	if c.Start, c.End = time.Duration(began.Load()), time.Duration(end.Load()); err == nil {
+		c.Result = kept(result)
+	} else {
+		c.Err = usercode.ErrorText(err)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := &t.evidence.Calls[i]
-	switch c.Start = time.Duration(began.Load()); {
-	case given:
-		c.End = time.Since(t.began)
+	if t.evidence.Calls = append(t.evidence.Calls, c); left {
 		t.left = append(t.left, ended)
-		c.Err = usercode.ErrorText(err)
-	case err != nil:
-		c.End, c.Err = end, usercode.ErrorText(err)
-	default:
-		c.End, c.Result = end, kept(result)
 	}
 	return err
 }
