@@ -136,7 +136,7 @@ func TestDeleteNotFound(t *testing.T) {
 		return nil
 	})
 	assert.Equal(t, audit.Wedged, tool.Verdict)
-	assert.Contains(t, tool.Why, "the work was done once, and the caller does not learn it: the repeated call fails 4 times: not found")
+	assert.Contains(t, tool.Why, "the work was done once, and a caller who lost the reply does not learn it: the call fails 4 times: not found")
 	assert.Contains(t, tool.Mend, "deleting what is gone succeeds")
 }
 

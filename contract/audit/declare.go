@@ -34,9 +34,9 @@ func Read(r io.Reader) (*Result, error) {
 	return result, in.Err()
 }
 
-// Declare returns the tools with what the audit found of them, for the world of a matrix: that calling one again doubles
-// its work ([chaos.Tool].Audit), its Effect, and its IdempotencyKey where the key is what prevents that. A key that the
-// tool declares and that prevents nothing is taken away. What was not found stays as tools declares it.
+// Declare returns the tools with what the audit found of them, for the world of a matrix: in [chaos.Tool].Audit that a
+// repeated call doubles the work, the Effect, and the IdempotencyKey where the key prevents that. A key that the tool
+// declares and that prevents nothing is taken away. What was not found stays as the tool declares it.
 //
 // Findings and the invariants that are made of them then judge calls of these tools, and say what the audit found.
 func (r *Result) Declare(tools chaos.ToolRegistry) chaos.ToolRegistry { return declared{tools, r} }

@@ -21,7 +21,8 @@ import (
 
 // A Call is a call that the audit sent.
 type Call struct {
-	// Of is "one call" or "one call, again" for the two that give the state of one call, else "treatment".
+	// Of is "one call" or "one call, again" for the two that give the state of one call, else "treatment, run 1" and
+	// so on.
 	Of     string          `json:"of"`
 	Args   json.RawMessage `json:"args"`
 	Result json.RawMessage `json:"result,omitempty"`
@@ -43,7 +44,7 @@ type Evidence struct {
 	Treatment string  `json:"treatment"`
 	Verdict   Verdict `json:"verdict"`
 	Why       string  `json:"why,omitempty"`
-	// Effect is what one call does to the state: "none", "adds", "changes" or "removes"; empty: not known.
+	// Effect is the most that a call did to the state: "none", "adds", "changes" or "removes"; empty: not known.
 	Effect string  `json:"effect,omitempty"`
 	Calls  []Call  `json:"calls,omitempty"`
 	States []State `json:"states,omitempty"`
@@ -54,11 +55,11 @@ type trial struct {
 	o            *Options
 	plan         *Planned
 	treatment    *treatment
-	unused       *World // the first world, until it is used
-	world        *World // of this run
-	tools        chaos.ToolRegistry
-	of           string          // see Call
-	args, second json.RawMessage // of the first call, and of the second
+	unused       *World             // the first world, until it is used
+	world        *World             // of this run
+	tools        chaos.ToolRegistry // of world, with the faults of the treatment
+	of           string             // see Call
+	args, second json.RawMessage    // of the first call, and of the second
 	began        time.Time
 	took         time.Duration // by one call
 	before, once any           // the states before and after one call
@@ -300,15 +301,16 @@ func (t *trial) visit(ctx context.Context, of string, calls func(before any)) (b
 		t.conclude(Unknown, "a fresh world could not be made: "+err.Error())
 		return nil, nil
 	}
+	defer func() { // also if a function of the options panics
+		if err := closing(); err != nil {
+			t.conclude(Unknown, "a world could not be closed: "+err.Error())
+		}
+	}()
 	t.of, t.tools = of, chaos.WrapRegistry(t.world.Tools, nil)
 	before = t.state(ctx, "before")
 	calls(before)
 	t.settle(ctx)
-	after = t.state(ctx, "after")
-	if err := closing(); err != nil {
-		t.conclude(Unknown, "a world could not be closed: "+err.Error())
-	}
-	return before, after
+	return before, t.state(ctx, "after")
 }
 
 // treat makes the treatment once, and judges it.
@@ -335,7 +337,7 @@ func (t *trial) treat(ctx context.Context) ruling {
 	return t.found
 }
 
-// choose decides what the calls ask for, and which idempotency keys they have. A world that nobody resets needs new ones.
+// choose decides what the calls ask for, with which idempotency keys. A world that nobody resets needs new ones.
 func (t *trial) choose() {
 	t.args = t.plan.args
 	first, other := firstKey, otherKey
@@ -366,6 +368,10 @@ func (t *trial) judge(after any) {
 	whole := t.looked && same(t.middle, once) // the first call did all of its work
 	// Then what has changed since, the second call changed; or a restart, or what goes on in a call that was given up.
 	second := whole && t.treatment.name != restarting && t.treatment.name != inTheMiddle
+	fails := ""
+	if t.failed != nil {
+		fails = fmt.Sprintf("the call fails %d times: %s", mostCalls, usercode.ErrorText(t.failed))
+	}
 	if why == "" {
 		t.evidence.Effect = graverEffect(t.evidence.Effect, effectOf(before, once))
 		if second {
@@ -378,10 +384,9 @@ func (t *trial) judge(after any) {
 	case why == "" && moved && d.more && !reordered:
 		t.conclude(Doubles, "the work is done more than once: "+d.text)
 	case t.failed != nil && why == "" && !moved && !same(before, once):
-		t.conclude(Wedged, fmt.Sprintf("the work was done once, and the caller does not learn it: the repeated call fails %d times: %s",
-			mostCalls, usercode.ErrorText(t.failed)))
+		t.conclude(Wedged, "the work was done once, and a caller who lost the reply does not learn it: "+fails)
 	case t.failed != nil:
-		t.conclude(Wedged, fmt.Sprintf("the call fails %d times: %s", mostCalls, usercode.ErrorText(t.failed)))
+		t.conclude(Wedged, fails)
 	case why != "":
 		t.conclude(Unknown, why)
 	case reordered:
