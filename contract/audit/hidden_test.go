@@ -121,3 +121,24 @@ func TestNotTried(t *testing.T) {
 		assert.Equal(t, audit.Unknown, tool.Verdict, tc.reason)
 	}
 }
+
+// A tool that doubles only at once is never safe, however short its work is.
+func TestShortTools(t *testing.T) {
+	for _, tc := range []struct {
+		is    string
+		steps time.Duration // each
+		want  audit.Verdict
+	}{
+		{"doubles-at-once", 2 * time.Microsecond, audit.Doubles}, {"doubles-at-once", 60 * time.Microsecond, audit.Doubles},
+		{"safe", 2 * time.Microsecond, audit.Unknown}, {"safe", 60 * time.Microsecond, audit.Safe},
+	} {
+		tool := run(t, &audit.Options{Sandbox: true, NewWorld: func(context.Context) (*audit.World, error) {
+			return planted{is: tc.is, steps: [3]time.Duration{tc.steps, tc.steps, tc.steps}}.world()
+		}}).Tools[0]
+		assert.Equal(t, tc.want, tool.Verdict, "%+v: %s", tc, tool.Why)
+	}
+	tool := run(t, &audit.Options{Sandbox: true, NewWorld: func(context.Context) (*audit.World, error) {
+		return planted{is: "doubles-at-once"}.world()
+	}}).Tools[0]
+	assert.NotEqual(t, audit.Safe, tool.Verdict, "no time at all: which calls meet is for the scheduler to say")
+}
