@@ -135,7 +135,10 @@ func (l *Listing) world(o *Options, w *World) *contract.World {
 
 // check judges a cell by the evidence that its response is.
 func check(_ context.Context, o *contract.Observation) error {
-	var e Evidence
+	var e struct { // of Evidence: its calls and states are many
+		Treatment, Why string
+		Verdict        Verdict
+	}
 	if err := json.Unmarshal([]byte(o.Response), &e); err != nil {
 		return fmt.Errorf("%w: the response is no evidence: %w", contract.ErrUndecided, err)
 	}
