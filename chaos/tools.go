@@ -33,6 +33,9 @@ type Tool struct {
 	// IdempotencyKey is a JSON pointer (RFC 6901) to the argument by which the
 	// tool knows a repeated request; empty: it does not.
 	IdempotencyKey string `json:"idempotencyKey,omitempty"`
+	// Audit is what an audit found about calling the tool again, in words that follow "an audit found that",
+	// such as "it doubles"; empty: nothing is known. Findings say it.
+	Audit string `json:"audit,omitempty"`
 }
 
 // ListTarget is the injection point of a wrapped registry's Tools method.
@@ -44,8 +47,9 @@ const ListTarget = "tools/list"
 // the order of members, white space, the spelling of numbers and of escapes do not matter.
 // No arguments, null and {} have one key.
 //
-// What a tool declares ([Tool].Effect) is known from the start for a [*Registry],
-// and for another registry once Tools was called; before, effects are unknown.
+// What a tool declares ([Tool].Effect) is known from the start for a [*Registry], and
+// for a registry with a method Known() []Tool from what that returns; for another one once
+// Tools was called. Before, effects are unknown.
 //
 // Wrapping a wrapped registry with the same in returns it as it is. r must not be nil.
 func WrapRegistry(r ToolRegistry, in *Injector) ToolRegistry {
@@ -55,8 +59,8 @@ func WrapRegistry(r ToolRegistry, in *Injector) ToolRegistry {
 	w := &wrappedRegistry{inner: r, in: in, call: r.CallTool}
 	w.list = WrapWith(ListTarget, w.listInner,
 		&WrapOptions[struct{}]{Injector: in, Layer: LayerTool, effect: EffectNone})
-	if known, ok := r.(*Registry); ok {
-		w.learn(known.list)
+	if known, ok := r.(interface{ Known() []Tool }); ok {
+		w.learn(known.Known())
 	}
 	return w
 }
@@ -251,6 +255,9 @@ func (r *Registry) Tools(ctx context.Context) ([]Tool, error) {
 	}
 	return slices.Clone(r.list), nil
 }
+
+// Known returns the tools as Tools does.
+func (r *Registry) Known() []Tool { return slices.Clone(r.list) }
 
 // CallTool calls a tool; an unknown name is an error that matches [ErrUnknownTool].
 func (r *Registry) CallTool(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {

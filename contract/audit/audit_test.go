@@ -2,9 +2,11 @@ package audit_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -62,14 +64,28 @@ func TestUnknown(t *testing.T) {
 		}},
 		{"the state has a time", "in two fresh worlds", func(w *audit.World) {
 			state, began := w.State, worldsMade.Add(1)
-			first := true
+			unpaid := ""
 			w.State = func(ctx context.Context) (any, error) {
 				v, err := state(ctx)
-				if first {
-					first = false
+				if unpaid = cmp.Or(unpaid, fmt.Sprint(v)); fmt.Sprint(v) == unpaid {
 					return []any{v, 0}, err
 				}
 				return []any{v, began}, err
+			}
+		}},
+		{"the state counts how often it is read", "changes without a call", func(w *audit.World) {
+			state, read := w.State, 0
+			w.State = func(ctx context.Context) (any, error) {
+				v, err := state(ctx)
+				read++
+				return []any{v, read}, err
+			}
+		}},
+		{"the state has the time", "changes without a call", func(w *audit.World) {
+			state, began := w.State, time.Now()
+			w.State = func(ctx context.Context) (any, error) {
+				v, err := state(ctx)
+				return []any{v, time.Since(began)}, err
 			}
 		}},
 		{"the state cannot be read", "no database", func(w *audit.World) {
@@ -391,19 +407,48 @@ func TestOrderOfAList(t *testing.T) {
 	}}).Tools[0]
 	assert.Equal(t, audit.Unknown, tool.Verdict)
 	assert.Contains(t, tool.Why, "order of a list")
-	assert.Contains(t, tool.Evidence[len(tool.Evidence)-1].Why+tool.Evidence[4].Why, "no time", "there is no middle to cancel it in")
+	assert.Contains(t, tool.NotTried["cancelled"], "no time", "there is no middle to cancel it in")
 }
 
-// A part of the work is found by a cancellation if it takes a share of the call that is large enough; see
-// Options.Cancellations.
+// A step of the work is found by a cancellation however short it is, if the state shows it; else if it takes a share of
+// the call that is large enough: see Options.Cancellations.
 func TestCancellations(t *testing.T) {
 	for _, tc := range []struct {
+		hidden        bool
 		cancellations int
 		want          audit.Verdict
-	}{{4, audit.Safe}, {40, audit.PartlyDone}} {
+	}{{false, 4, audit.PartlyDone}, {true, 4, audit.Safe}, {true, 40, audit.Wedged}} {
 		tool := run(t, &audit.Options{Sandbox: true, Cancellations: tc.cancellations, NewWorld: func(context.Context) (*audit.World, error) {
+			if tc.hidden {
+				return lockedFor(3 * time.Millisecond)
+			}
 			return planted{is: "partly", steps: [3]time.Duration{50 * time.Millisecond, 3 * time.Millisecond, 47 * time.Millisecond}}.world()
 		}}).Tools[0]
-		assert.Equal(t, tc.want, tool.Verdict, tc.cancellations)
+		assert.Equal(t, tc.want, tool.Verdict, "%+v: %s", tc, tool.Why)
 	}
+}
+
+// lockedFor has a tool that is locked for ever if it is cancelled between 20 ms and d later. It pays after 100 ms.
+func lockedFor(d time.Duration) (*audit.World, error) {
+	var paid, locked atomic.Bool
+	one := make(chan struct{}, 1)
+	pay := func(ctx context.Context, _ struct{}) (string, error) {
+		one <- struct{}{}
+		defer func() { <-one }()
+		if locked.Load() {
+			return "", errors.New("locked")
+		}
+		for i, step := range []time.Duration{20 * time.Millisecond, d, 80*time.Millisecond - d} {
+			select {
+			case <-time.After(step):
+			case <-ctx.Done():
+				locked.Store(i == 1)
+				return "", ctx.Err()
+			}
+		}
+		paid.Store(true)
+		return "paid", nil
+	}
+	tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "pay"}, pay))
+	return &audit.World{Tools: tools, State: func(context.Context) (any, error) { return paid.Load(), nil }}, err
 }

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -8,32 +9,29 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
-	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 const mostDepth = 16 // of a value that is made, since a schema may refer to itself
 
-// A maker makes a small value that the usual keywords of a schema allow. A tool may refuse it.
-type maker struct{ root jsonschema.Schema }
-
+// exampleOf makes small arguments that the usual keywords of a schema allow. A tool may refuse them.
 func exampleOf(schema json.RawMessage) (json.RawMessage, error) {
-	m := maker{jsonschema.Schema{Type: "object"}}
+	root := jsonschema.Schema{Type: "object"}
 	if len(schema) > 0 {
-		if err := json.Unmarshal(schema, &m.root); err != nil {
+		if err := json.Unmarshal(schema, &root); err != nil {
 			return nil, err
 		}
 	}
-	return json.Marshal(m.value(&m.root, mostDepth))
+	return json.Marshal(valueOf(&root, &root, mostDepth))
 }
 
-func (m *maker) value(s *jsonschema.Schema, depth int) any {
+func valueOf(root, s *jsonschema.Schema, depth int) any {
 	if s == nil || depth == 0 {
 		return nil
 	}
 	parts := slices.Concat(s.AllOf, s.AnyOf, s.OneOf)
 	kinds := append(slices.Clone(s.Types), s.Type)
 	is := func(kind string) bool { return slices.Contains(kinds, kind) }
-	switch {
+	switch number := is("integer") || is("number"); {
 	case s.Const != nil:
 		return *s.Const
 	case len(s.Default) > 0:
@@ -44,25 +42,22 @@ func (m *maker) value(s *jsonschema.Schema, depth int) any {
 		return s.Enum[0]
 	case s.Ref != "":
 		name := s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]
-		if m.root.Defs[name] != nil {
-			return m.value(m.root.Defs[name], depth-1)
-		}
-		return m.value(m.root.Definitions[name], depth-1)
+		return valueOf(root, cmp.Or(root.Defs[name], root.Definitions[name]), depth-1)
 	case len(parts) > 0 && s.Properties == nil:
-		return m.value(parts[0], depth-1)
+		return valueOf(root, parts[0], depth-1)
 	case is("object") || s.Properties != nil:
 		object := map[string]any{}
 		for _, name := range s.Required {
-			object[name] = m.value(s.Properties[name], depth-1)
+			object[name] = valueOf(root, s.Properties[name], depth-1)
 		}
 		return object
 	case is("array") && s.MinItems != nil && *s.MinItems > 0:
-		return []any{m.value(s.Items, depth-1)}
+		return []any{valueOf(root, s.Items, depth-1)}
 	case is("array"):
 		return []any{}
-	case (is("integer") || is("number")) && s.Minimum != nil:
+	case number && s.Minimum != nil:
 		return *s.Minimum
-	case is("integer") || is("number"):
+	case number:
 		return 1
 	case is("boolean"):
 		return false
@@ -98,25 +93,46 @@ func keyOf(declared string, schema json.RawMessage) (pointer string, required bo
 	return declared, len(keys) == 1 && slices.Contains(s.Required, keys[0])
 }
 
-// withKey returns the arguments, which are an object, with a value at a pointer; without one if key is nil.
-func withKey(args json.RawMessage, pointer string, key any) json.RawMessage {
-	v, err := jsonvalue.Numbers(args)
-	at, ok := v.(map[string]any)
+// withKey returns the arguments, which are an object, with a key at a pointer; without one if key is empty.
+func withKey(args json.RawMessage, pointer, key string) json.RawMessage {
+	doc, ok := jsonedit.ParseValue(args)
 	keys := jsonedit.PointerKeys(pointer)
-	if err != nil || !ok || len(keys) == 0 {
+	if !ok || len(keys) == 0 {
 		return args
 	}
-	last := len(keys) - 1
+	at, last := doc, len(keys)-1
 	for _, name := range keys[:last] {
-		next, ok := at[name].(map[string]any)
-		if !ok {
-			next = map[string]any{}
-			at[name] = next
+		if at.Get(name).Kind() != jsonedit.Object {
+			at.Set(name, jsonedit.Of(struct{}{}))
 		}
-		at = next
+		at = at.Get(name)
 	}
-	if at[keys[last]] = key; key == nil {
-		delete(at, keys[last])
+	if at.SetText(keys[last], key); key == "" {
+		at.Delete(keys[last])
 	}
-	return jsonvalue.Document(v)
+	return doc.Bytes()
+}
+
+// respelled returns the arguments with the members of their objects in the opposite order, and with other white space.
+func respelled(args json.RawMessage) json.RawMessage {
+	d, ok := jsonedit.Parse(args)
+	if !ok || len(d.Repeated()) > 0 { // of repeated members the order matters
+		return args
+	}
+	doc, err := json.MarshalIndent(json.RawMessage(reversed(d.Value()).Bytes()), "", " ")
+	if err != nil {
+		return args
+	}
+	return doc
+}
+
+func reversed(v *jsonedit.Value) *jsonedit.Value {
+	if v.Kind() != jsonedit.Object {
+		return v
+	}
+	other := jsonedit.Of(struct{}{})
+	for i := v.Len() - 1; i >= 0; i-- {
+		other.Set(v.Key(i), reversed(v.At(i)))
+	}
+	return other
 }

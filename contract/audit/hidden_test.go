@@ -3,6 +3,7 @@ package audit_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -85,27 +86,59 @@ func TestIsError(t *testing.T) {
 	assert.Contains(t, r.Tools[1].Why, "the state could not be read")
 }
 
-// What could not be tried of a tool is told, and not called safe.
+// A treatment that could not be made leaves it unknown whether a tool is safe.
 func TestNotTried(t *testing.T) {
-	tool := auditStates(t, audit.Claims{}, by(`0`, `1`), done)
-	assert.Equal(t, audit.Safe, tool.Verdict, tool.Why)
-	assert.Len(t, tool.NotTried, 10, "a tool that takes no time: restarted, at-once and eight cancellations")
-	assert.Contains(t, tool.NotTried["at-once"], "not at once")
-	assert.Contains(t, tool.NotTried["cancelled-1of8"], "no time")
+	tool := auditStates(t, audit.Claims{Idempotent: new(true)}, by(`0`, `1`), done)
+	assert.Equal(t, audit.Unknown, tool.Verdict)
+	assert.Equal(t, audit.NotDecided, tool.Idempotent)
+	assert.Len(t, tool.NotTried, 3, "a tool that takes no time: restarted, at-once and cancelled")
+	assert.Contains(t, tool.NotTried["at-once"], "a call takes 0s")
+	assert.Contains(t, tool.NotTried["cancelled"], "no time")
 
-	tool = auditStates(t, audit.Claims{}, by(`0`, `1`), done, time.Second, time.Second)
+	tool = auditStates(t, audit.Claims{}, by(`0`, `1`), done, slices.Repeat([]time.Duration{time.Second}, 16)...)
+	assert.Equal(t, audit.Safe, tool.Verdict, tool.Why)
 	assert.Len(t, tool.NotTried, 1, "a tool that takes time")
 
-	tool = run(t, &audit.Options{Sandbox: true, NewWorld: func(context.Context) (*audit.World, error) {
-		var paid atomic.Bool
-		tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "t"}, func(ctx context.Context, _ struct{}) (string, error) {
-			if chaos.FromContext(ctx) == nil {
-				time.Sleep(time.Second)
-			}
-			paid.Store(true)
-			return "paid", nil
-		}))
-		return &audit.World{Tools: tools, State: func(context.Context) (any, error) { return paid.Load(), nil }}, err
+	for _, tc := range []struct {
+		reason, treatment, why string
+		slow                   func(context.Context, int) bool
+	}{
+		{"a tool that is faster than it was when it was measured", "cancelled", "ended before",
+			func(ctx context.Context, _ int) bool { return chaos.FromContext(ctx) == nil }},
+		{"one of the calls at once takes time", "at-once", "too few", func(_ context.Context, n int) bool { return n == 1 }},
+	} {
+		tool = run(t, &audit.Options{Sandbox: true, NewWorld: func(context.Context) (*audit.World, error) {
+			var calls atomic.Int64
+			tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "t"}, func(ctx context.Context, _ struct{}) (string, error) {
+				if n := calls.Add(1); tc.slow(ctx, int(n)) {
+					time.Sleep(time.Second)
+				}
+				return "paid", nil
+			}))
+			return &audit.World{Tools: tools, State: func(context.Context) (any, error) { return calls.Load() > 0, nil }}, err
+		}}).Tools[0]
+		assert.Contains(t, tool.NotTried[tc.treatment], tc.why, tc.reason)
+		assert.Equal(t, audit.Unknown, tool.Verdict, tc.reason)
+	}
+}
+
+// A tool that doubles only at once is never safe, however short its work is.
+func TestShortTools(t *testing.T) {
+	for _, tc := range []struct {
+		is    string
+		steps time.Duration // each
+		want  audit.Verdict
+	}{
+		{"doubles-at-once", 2 * time.Microsecond, audit.Doubles}, {"doubles-at-once", 60 * time.Microsecond, audit.Doubles},
+		{"safe", 2 * time.Microsecond, audit.Unknown}, {"safe", 60 * time.Microsecond, audit.Safe},
+	} {
+		tool := run(t, &audit.Options{Sandbox: true, NewWorld: func(context.Context) (*audit.World, error) {
+			return planted{is: tc.is, steps: [3]time.Duration{tc.steps, tc.steps, tc.steps}}.world()
+		}}).Tools[0]
+		assert.Equal(t, tc.want, tool.Verdict, "%+v: %s", tc, tool.Why)
+	}
+	tool := run(t, &audit.Options{Sandbox: true, NewWorld: func(context.Context) (*audit.World, error) {
+		return planted{is: "doubles-at-once"}.world()
 	}}).Tools[0]
-	assert.Contains(t, tool.NotTried["cancelled-1of8"], "ended before", "a tool that is faster than it was when it was measured")
+	assert.NotEqual(t, audit.Safe, tool.Verdict, "no time at all: which calls meet is for the scheduler to say")
 }

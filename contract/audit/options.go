@@ -10,6 +10,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/scoring"
@@ -61,18 +62,22 @@ type Options struct {
 	// Example has the arguments of a call that succeeds, by tool. Without it they are made from the tool's
 	// input schema.
 	Example map[string]json.RawMessage
+	// Keys are JSON pointers (RFC 6901) to the argument that is the idempotency key, by tool. Without one it is
+	// what the tool declares, or an argument with a usual name, such as idempotency_key.
+	Keys map[string]string
 	// Allow names the tools that may be called. Sandbox allows all others too, except those that claim to
 	// be destructive.
 	Allow   []string
 	Sandbox bool
-	// Cancellations is the number of treatments that cancel the first call, after parts of the time that one
-	// call takes: with 2 after a quarter and three quarters. A part of the work that takes a smaller share of
-	// that time than 1/Cancellations may be missed. 0: 8.
+	// Cancellations is how often the first call is cancelled after parts of the time that one call takes, which are
+	// spread evenly: with 2 after a quarter and three quarters. As many cancellations are placed where the state
+	// changes. A step that takes a smaller share of the time than 1/Cancellations, and that the state does not show,
+	// may be missed. 0: 8.
 	Cancellations int
 	// Timeout limits a call; 0: 30 s.
 	Timeout time.Duration
 	// Settle is waited for after the last call, before the state is read; 0: twice as long as one call
-	// took, and at least 50 ms. Work that a tool does later is not seen.
+	// took, and at least 50 ms. Work that a tool does later is not seen: with such a tool, raise it.
 	Settle time.Duration
 	// Every is waited for before each call. With it, [Run] makes one treatment after the other.
 	Every time.Duration
@@ -103,6 +108,10 @@ func (o *Options) check() error {
 	}
 	for _, d := range []time.Duration{o.Timeout, o.Settle, o.Every} {
 		p.Demand(d >= 0, "Timeout, Settle or Every", d, "0 and up")
+	}
+	for tool, pointer := range o.Keys {
+		valid := pointer != "" && jsonedit.PointerTo("", jsonedit.PointerKeys(pointer)...) == pointer
+		p.Demand(valid, fmt.Sprintf("Keys[%q]", tool), pointer, `a JSON pointer to an argument, such as "/key"`)
 	}
 	p.Demand(o.Cancellations >= 0, "Cancellations", o.Cancellations, "0 and up")
 	for tool, args := range o.Example {

@@ -63,7 +63,8 @@ func Plan(ctx context.Context, o *Options) (*Listing, error) {
 	}
 	p := fields.List()
 	for field, named := range map[string][]string{"Allow": o.Allow, "StateTool": {o.StateTool},
-		"Example": slices.Sorted(maps.Keys(o.Example)), "Claims": slices.Sorted(maps.Keys(o.Claims))} {
+		"Example": slices.Sorted(maps.Keys(o.Example)), "Claims": slices.Sorted(maps.Keys(o.Claims)),
+		"Keys": slices.Sorted(maps.Keys(o.Keys))} {
 		for _, name := range named {
 			p.Demand(name == "" || slices.Contains(names, name), field, name, text.OneOf(name, names))
 		}
@@ -77,7 +78,7 @@ func (o *Options) plan(tool chaos.Tool, w *World) Planned {
 	if _, claimed := o.Claims[tool.Name]; !claimed && tool.Effect == chaos.EffectNone {
 		p.Claims.ReadOnly = new(true)
 	}
-	p.Key, p.KeyRequired = keyOf(tool.IdempotencyKey, tool.InputSchema)
+	p.Key, p.KeyRequired = keyOf(cmp.Or(o.Keys[tool.Name], tool.IdempotencyKey), tool.InputSchema)
 	if p.Made = len(p.args) == 0; p.Made {
 		args, err := exampleOf(tool.InputSchema)
 		if p.args = args; err != nil {
@@ -95,8 +96,8 @@ func (o *Options) plan(tool chaos.Tool, w *World) Planned {
 	}
 	for _, t := range o.treatments() {
 		switch {
-		case p.Refused != "", t.informs && p.Key == "", t.keyless && p.KeyRequired:
-		case t.restart && w.Restart == nil:
+		case p.Refused != "", informs(t.name) && p.Key == "", t.name == withoutKey && p.KeyRequired:
+		case t.name == restarting && w.Restart == nil:
 			p.NotTried[t.name] = "there is no World.Restart"
 		case t.fresh && !o.fresh():
 			p.NotTried[t.name] = "there is neither NewWorld nor Reset, so the state of one call is not known"

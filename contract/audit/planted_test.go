@@ -253,7 +253,7 @@ func plant(r *rand.Rand) planted {
 
 func auditOf(t *testing.T, p planted) (tool audit.ToolResult) {
 	synctest.Test(t, func(t *testing.T) {
-		r, err := audit.Run(t.Context(), &audit.Options{Sandbox: true, Cancellations: 4,
+		r, err := audit.Run(t.Context(), &audit.Options{Sandbox: true, Cancellations: 2,
 			NewWorld: func(context.Context) (*audit.World, error) { return p.world() }}, nil)
 		require.NoError(t, err)
 		require.Len(t, r.Tools, 1)

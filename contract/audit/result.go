@@ -49,7 +49,7 @@ type Result struct {
 // A ToolResult is the outcome for one tool.
 type ToolResult struct {
 	Planned
-	Verdict Verdict `json:"verdict"`
+	Verdict Verdict `json:"verdict" bounds:"enum=unknown|safe|safe with key|doubles|partly done|wedged"`
 	// Why is the reason of a verdict other than Safe, with the treatment that decided, and Mend what would
 	// help.
 	Why  string `json:"why,omitempty"`
@@ -104,9 +104,9 @@ func (t *ToolResult) judge() {
 			e.Verdict = Unknown // also what a redactor made of it
 		}
 		switch {
-		case e.informs():
+		case informs(e.Treatment):
 			needed = needed || e.Verdict != Safe
-			if e.Treatment == "without-key" {
+			if e.Treatment == withoutKey {
 				keyless = e.Verdict
 			}
 		case found[e.Verdict] == nil:
@@ -115,7 +115,7 @@ func (t *ToolResult) judge() {
 	}
 	missing := slices.ContainsFunc(t.Treatments, func(name string) bool { return !tried[name] })
 	for name := range t.NotTried {
-		missing = missing || name != "restarted"
+		missing = missing || name != restarting
 	}
 	t.NotTried = maps.Clone(t.NotTried) // the listing keeps its own
 	for _, e := range t.Evidence {
@@ -124,10 +124,13 @@ func (t *ToolResult) judge() {
 		}
 	}
 	t.Verdict = Unknown
-	for _, v := range []Verdict{Unknown, Wedged, PartlyDone, Doubles} {
+	for _, v := range []Verdict{NotTried, Unknown, Wedged, PartlyDone, Doubles} {
 		if e := found[v]; e != nil {
 			t.Verdict, t.Why = v, e.Treatment+": "+e.Why
 		}
+	}
+	if t.Verdict == NotTried { // what was not tried may not be safe
+		t.Verdict = Unknown
 	}
 	switch {
 	case t.Refused != "":
@@ -140,21 +143,27 @@ func (t *ToolResult) judge() {
 	default:
 		t.Verdict = Safe
 	}
-	t.Mend = map[Verdict]string{
-		Doubles: "keep an idempotency key, or what identifies the request, with its outcome, in the transaction that " +
-			"does the work; answer a known one with that outcome",
-		PartlyDone:  "do all steps in one transaction, or let a repeated call do the steps that are missing",
-		Wedged:      "answer a repeated call as the first one; release what a call that ended has locked",
-		SafeWithKey: "send the same key again with a repeated call; make it a required argument",
-	}[t.Verdict]
+	t.Mend = known[t.Verdict].mend
 	t.weigh(keyless)
+}
+
+// known is what a verdict says of a tool, in a sentence about it, and what would mend it.
+var known = map[Verdict]struct{ says, mend string }{
+	Doubles: {"it doubles", "keep an idempotency key, or what identifies the request, with its outcome, in the transaction that " +
+		"does the work; answer a known one with that outcome"},
+	PartlyDone: {"its work may be left half done", "do all steps in one transaction, or let a repeated call do the steps " +
+		"that are missing"},
+	Wedged: {"a repeated call of it may fail for ever", "answer a repeated call as the first one, also if its work is done: " +
+		"deleting what is gone succeeds; release what a call that ended has locked"},
+	SafeWithKey: {"it is safe to repeat with the same idempotency key alone", "send the same key again with a repeated call; " +
+		"make it a required argument"},
 }
 
 // weigh compares the claims with what was found. keyless is what calls without a key showed.
 func (t *ToolResult) weigh(keyless Verdict) {
 	effect := ""
 	for _, e := range t.Evidence {
-		effect = cmp.Or(effect, e.Effect)
+		effect = graverEffect(effect, e.Effect)
 	}
 	safe := t.Verdict == Safe || t.Verdict == SafeWithKey && keyless == Safe
 	doubles := t.Verdict == Doubles

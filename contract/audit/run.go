@@ -7,17 +7,24 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // Invariant is the name of the one invariant of an audit: that a treatment leaves the state of one
 // call, and that the caller gets an answer.
 const Invariant = "done-once"
+
+const (
+	watchdog = time.Hour // for a treatment, which may call a slow tool a hundred times
+	mostName = 60        // bytes of a tool's name in that of a scenario
+)
 
 // Run makes the audit and judges it. run may be nil; its Keep is always [contract.KeepAll], because
 // the evidence makes the result.
@@ -31,6 +38,7 @@ func Run(ctx context.Context, o *Options, run *contract.RunOptions) (*Result, er
 	}
 	own := *cmp.Or(run, new(contract.RunOptions))
 	own.Keep = contract.KeepAll
+	own.Watchdog = cmp.Or(own.Watchdog, watchdog)
 	if o.Every > 0 {
 		own.Workers = 1
 	}
@@ -86,10 +94,11 @@ type trialCase struct {
 
 func (l *Listing) scenarios(o *Options, tool int) (all []contract.Scenario) {
 	p := &l.Tools[tool]
-	base := nameOf(p.Tool)
+	base := text.Name(p.Tool, mostName)
 	for i := range l.Tools {
-		if i != tool && nameOf(l.Tools[i].Tool) == base {
-			base = fmt.Sprintf("%s-%d", nameOf(p.Tool), tool+1)
+		if i != tool && text.Name(l.Tools[i].Tool, mostName) == base {
+			base = fmt.Sprintf("%s-%d", text.Name(p.Tool, mostName), tool+1)
+			break
 		}
 	}
 	for _, t := range o.treatments() {
@@ -98,7 +107,7 @@ func (l *Listing) scenarios(o *Options, tool int) (all []contract.Scenario) {
 		}
 		s := contract.Scenario{Name: base + "." + t.name, Layer: chaos.LayerTool, Prompts: []string{p.Tool + ": " + t.does}}
 		if t.fault != nil {
-			s.Rules = []chaos.Rule{{Target: glob.Literal(p.Tool), Limit: 1, Fault: t.fault}}
+			s.Rules = []chaos.Rule{{Target: glob.Literal(p.Tool), When: when.First(1), Fault: t.fault}}
 		}
 		l.cases[s.Name] = trialCase{tool, t}
 		all = append(all, s)
@@ -106,26 +115,16 @@ func (l *Listing) scenarios(o *Options, tool int) (all []contract.Scenario) {
 	return all
 }
 
-// nameOf is the name of a tool with the signs that the name of a scenario may have.
-func nameOf(tool string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
-			return r
-		}
-		return '_'
-	}, tool)
-}
-
 // world has an agent that makes the treatment of its scenario.
 func (l *Listing) world(o *Options, w *World) *contract.World {
-	agent := func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+	agent := func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
 		cell, _ := contract.CellOf(ctx)
 		c, ok := l.cases[cell.Scenario]
 		if !ok {
 			return "", fmt.Errorf("%w: a run that is no cell has no treatment", contract.ErrNotTheAgent)
 		}
-		t := &trial{o: o, plan: &l.Tools[c.tool], treatment: &c.treatment}
-		doc, err := t.run(ctx, w, tools)
+		t := &trial{o: o, plan: &l.Tools[c.tool], treatment: &c.treatment, unused: w}
+		doc, err := t.run(ctx)
 		if err != nil { // a function of the options panicked
 			return "", fmt.Errorf("%w: %w", contract.ErrNotTheAgent, err)
 		}
@@ -136,22 +135,20 @@ func (l *Listing) world(o *Options, w *World) *contract.World {
 
 // check judges a cell by the evidence that its response is.
 func check(_ context.Context, o *contract.Observation) error {
-	var e Evidence
+	var e struct { // of Evidence: its calls and states are many
+		Treatment, Why string
+		Verdict        Verdict
+	}
 	if err := json.Unmarshal([]byte(o.Response), &e); err != nil {
 		return fmt.Errorf("%w: the response is no evidence: %w", contract.ErrUndecided, err)
 	}
 	switch {
-	case e.Verdict == Safe, e.informs() && e.Verdict != Unknown:
+	case e.Verdict == Safe, informs(e.Treatment) && e.Verdict != Unknown:
 		return nil
-	case e.Verdict == NotTried, e.informs():
+	case e.Verdict == NotTried, informs(e.Treatment):
 		return fmt.Errorf("%w: %s", contract.ErrDoesNotApply, e.Why)
 	case e.Verdict == Unknown:
 		return fmt.Errorf("%w: %s", contract.ErrUndecided, e.Why)
 	}
 	return errors.New(string(e.Verdict) + ": " + e.Why)
-}
-
-// informs reports whether the treatment shows what the key is good for: without it the work may be done twice.
-func (e *Evidence) informs() bool {
-	return slices.ContainsFunc(treatments(0), func(t treatment) bool { return t.informs && t.name == e.Treatment })
 }

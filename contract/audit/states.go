@@ -1,16 +1,17 @@
 package audit
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math/big"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
+	"github.com/shakedown-go/shakedown/internal/jsonhash"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
@@ -41,7 +42,8 @@ func leaves(all map[string]any, at string, v any) map[string]any {
 	return all
 }
 
-func same(a, b any) bool { return reflect.DeepEqual(a, b) }
+// same compares by value: 1, 1.0 and 1e0 are one number.
+func same(a, b any) bool { return jsonhash.Same(jsonvalue.Document(a), jsonvalue.Document(b)) }
 
 // A difference is how a state departs from that of one call. more is set where it went further from the
 // state before than one call does, less where it did not go as far.
@@ -84,13 +86,16 @@ func further(before, once, after any) (more, less bool) {
 	return more, !more
 }
 
+const mostExponent = 400 // that is reckoned with: a larger one takes much memory
+
 // amountOf is a number; a part that is not there is 0.
 func amountOf(v any) (*big.Rat, bool) {
 	n, ok := v.(json.Number)
 	if v == nil {
 		n, ok = "0", true
 	}
-	if !ok || strings.ContainsAny(n.String(), "eE") { // a large exponent takes much memory
+	_, exponent, _ := strings.Cut(strings.ToLower(n.String()), "e")
+	if e, err := strconv.Atoi(cmp.Or(exponent, "0")); !ok || err != nil || max(e, -e) > mostExponent {
 		return nil, false
 	}
 	return new(big.Rat).SetString(n.String())
@@ -101,6 +106,15 @@ func shown(v any) string {
 		return "missing or null"
 	}
 	return text.Truncate(string(jsonvalue.Document(v)))
+}
+
+// graverEffect returns the one that changes more of what was there.
+func graverEffect(a, b string) string {
+	order := []string{"none", "adds", "changes", "removes"}
+	if slices.Index(order, a) < slices.Index(order, b) {
+		return b
+	}
+	return a
 }
 
 // effectOf says what one call did to the state: "none", "adds", "changes" or "removes".
@@ -120,7 +134,7 @@ func effectOf(before, once any) string {
 	return effect
 }
 
-// sorted is a state whose lists are in the order of their elements' texts.
+// sorted is a state whose lists are in the order of their elements' hashes.
 func sorted(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -135,7 +149,7 @@ func sorted(v any) any {
 			v[i] = sorted(v[i])
 		}
 		slices.SortFunc(v, func(a, b any) int {
-			return strings.Compare(string(jsonvalue.Document(a)), string(jsonvalue.Document(b)))
+			return cmp.Compare(jsonhash.Sum(jsonvalue.Document(a)), jsonhash.Sum(jsonvalue.Document(b)))
 		})
 		return v
 	}

@@ -1,8 +1,11 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -14,31 +17,40 @@ type treatment struct {
 	name, does string
 	fault      chaos.Fault // on the first call; nil: none
 	fresh      bool        // whether the first call did its work is not known
-	restart    bool
-	keyless    bool    // the calls have no idempotency key
-	informs    bool    // it shows what the key is good for: the work may be done twice
-	part       float64 // of the time of one call, after which the first call is cancelled
+	turns      int         // how often it is made, each time in another way; 0: once
 	run        func(ctx context.Context, t *trial)
 }
 
+// Treatments that are known by their names. Those with another key and without one show what the key is good for: the
+// work may be done twice.
+const (
+	inARow        = "twice"
+	otherSpelling = "other-spelling"
+	together      = "at-once"
+	inTheMiddle   = "cancelled"
+	restarting    = "restarted"
+	anotherKey    = "other-key"
+	withoutKey    = "without-key"
+)
+
+func informs(treatment string) bool { return treatment == anotherKey || treatment == withoutKey }
+
 // treatments are all that there are, with so many cancellations.
 func treatments(cancellations int) []treatment {
-	all := []treatment{
+	return []treatment{
 		{name: "once", does: "it is called once", fresh: true, run: func(ctx context.Context, t *trial) { t.again(ctx, t.args) }},
 		{name: "reply-lost", does: "the first reply is lost, and it is called again", fault: fault.LoseReply(), fresh: true, run: twice},
-		{name: "twice", does: "it is called twice in a row", run: twice},
-		{name: "at-once", does: "it is called twice at once", fresh: true, run: atOnce},
-	}
-	for i := range cancellations {
-		all = append(all, treatment{name: fmt.Sprintf("cancelled-%dof%d", i+1, cancellations), fresh: true, run: cancelled,
-			does: "the first call is cancelled in the middle, and it is called again", part: (float64(i) + .5) / float64(cancellations)})
-	}
-	return append(all,
-		treatment{name: "timed-out", does: "the first call times out before it reaches the tool, and it is called again",
+		{name: inARow, does: "it is called twice in a row", run: twice},
+		{name: otherSpelling, does: "it is called again with its arguments in another order and other white space", run: twice},
+		{name: together, does: "it is called several times at once", fresh: true, turns: len(callers), run: atOnce},
+		{name: inTheMiddle, does: "the first call is cancelled in the middle, and it is called again",
+			fresh: true, turns: 2 * cancellations, run: cancelled},
+		{name: "timed-out", does: "the first call times out before it reaches the tool, and it is called again",
 			fault: fault.Timeout(leastSettle), fresh: true, run: twice},
-		treatment{name: "restarted", does: "it is called, restarted, and called again", restart: true, run: restarted},
-		treatment{name: "other-key", does: "it is called with two idempotency keys", informs: true, run: twice},
-		treatment{name: "without-key", does: "it is called twice without an idempotency key", informs: true, keyless: true, run: twice})
+		{name: restarting, does: "it is called, restarted, and called again", run: restarted},
+		{name: anotherKey, does: "it is called with two idempotency keys", run: twice},
+		{name: withoutKey, does: "it is called twice without an idempotency key", run: twice},
+	}
 }
 
 func twice(ctx context.Context, t *trial) {
@@ -47,23 +59,61 @@ func twice(ctx context.Context, t *trial) {
 	t.again(ctx, t.second)
 }
 
+// callers are how many calls are made at once, by turn: of many some two meet in a window that two calls may miss.
+var callers = [...]int{2, 8, 16}
+
 func atOnce(ctx context.Context, t *trial) {
-	second, sent := make(chan error, 1), len(t.evidence.Calls)
-	go func() { second <- t.call(ctx, t.args) }()
-	first := t.call(ctx, t.args)
-	err := <-second
-	if a, b := t.evidence.Calls[sent], t.evidence.Calls[sent+1]; max(a.Start, b.Start) >= min(a.End, b.End) {
-		t.untried = "one call ended before the other began, so they were not at once"
+	n, sent := callers[t.turn], len(t.evidence.Calls)
+	t.together = new(sync.WaitGroup)
+	t.together.Add(n)
+	ended := make(chan error, n)
+	for range n {
+		go func() { ended <- t.call(ctx, t.args) }()
 	}
-	if first != nil && err != nil {
+	answered := false
+	for range n {
+		answered = <-ended == nil || answered
+	}
+	switch t.together = nil; {
+	case t.took < leastTime:
+		t.untried = fmt.Sprintf("a call takes %v: only calls that take %v are surely under way at once", t.took, leastTime)
+	case mostAtOnce(t.evidence.Calls[sent:]) < max(leastAtOnce, n/2):
+		t.untried = "too few of the calls were under way at once"
+	}
+	if !answered {
 		t.again(ctx, t.args)
 	}
 }
 
+// Two calls of a tool that takes microseconds are also found under way at once where one of them was interrupted, and
+// then seldom in the window that matters. So it takes more calls at once than a small machine can run.
+const (
+	leastAtOnce = 4
+	leastTime   = 100 * time.Microsecond
+)
+
+// mostAtOnce is the largest number of the calls that were under way together.
+func mostAtOnce(calls []Call) (most int) {
+	for _, a := range calls {
+		n := 0
+		for _, b := range calls {
+			if b.Start <= a.Start && a.Start < b.End {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
 func cancelled(ctx context.Context, t *trial) {
-	middle := time.Duration(float64(t.took) * t.treatment.part)
+	if !t.repeated {
+		t.part = t.nextPart()
+	}
+	middle := time.Duration(float64(t.took) * t.part)
 	if middle <= 0 {
 		t.conclude(NotTried, "a call takes no time that could be measured, so it cannot be cancelled in the middle")
+		t.turn = t.treatment.turns // nor can it in a later turn
 		return
 	}
 	short, cancel := context.WithCancel(ctx)
@@ -73,7 +123,37 @@ func cancelled(ctx context.Context, t *trial) {
 	}
 	timer.Stop()
 	cancel()
+	t.look(ctx)
+	t.points = append(t.points, point{t.part, t.middle})
 	t.again(ctx, t.args)
+}
+
+// A point is the state that a call left that was cancelled after a part of its time.
+type point struct {
+	part  float64
+	state any
+}
+
+// nextPart is after which part of its time the next call is cancelled. The first half of the turns is spread evenly,
+// since the state need not show what a call has begun. Then the largest gap between two cancellations that left
+// different states is halved: in there a step of the work ends.
+func (t *trial) nextPart() float64 {
+	if spread := t.treatment.turns / 2; t.turn < spread {
+		return (float64(t.turn) + .5) / float64(spread)
+	}
+	points := append([]point{{0, t.before}, {1, t.once}}, t.points...)
+	slices.SortFunc(points, func(a, b point) int { return cmp.Compare(a.part, b.part) })
+	next, widest := 0., 0.
+	for i, p := range points[1:] {
+		width := p.part - points[i].part
+		if same(points[i].state, p.state) {
+			width /= 1 << 20 // only where there is no other gap
+		}
+		if width > widest {
+			next, widest = (points[i].part+p.part)/2, width
+		}
+	}
+	return next
 }
 
 func restarted(ctx context.Context, t *trial) {

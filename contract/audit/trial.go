@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -20,7 +21,8 @@ import (
 
 // A Call is a call that the audit sent.
 type Call struct {
-	// Of is "one call" or "one call, again" for the two that give the state of one call, else "treatment".
+	// Of is "one call" or "one call, again" for the two that give the state of one call, else "treatment, run 1" and
+	// so on.
 	Of     string          `json:"of"`
 	Args   json.RawMessage `json:"args"`
 	Result json.RawMessage `json:"result,omitempty"`
@@ -42,7 +44,7 @@ type Evidence struct {
 	Treatment string  `json:"treatment"`
 	Verdict   Verdict `json:"verdict"`
 	Why       string  `json:"why,omitempty"`
-	// Effect is what one call does to the state: "none", "adds", "changes" or "removes"; empty: not known.
+	// Effect is the most that a call did to the state: "none", "adds", "changes" or "removes"; empty: not known.
 	Effect string  `json:"effect,omitempty"`
 	Calls  []Call  `json:"calls,omitempty"`
 	States []State `json:"states,omitempty"`
@@ -53,25 +55,51 @@ type trial struct {
 	o            *Options
 	plan         *Planned
 	treatment    *treatment
-	world        *World
-	tools        chaos.ToolRegistry // of the world, with the faults of the treatment
+	unused       *World             // the first world, until it is used
+	world        *World             // of this run
+	tools        chaos.ToolRegistry // of world, with the faults of the treatment
 	of           string             // see Call
 	args, second json.RawMessage    // of the first call, and of the second
 	began        time.Time
 	took         time.Duration // by one call
-	failed       error         // of the call whose answer counts
-	untried      string        // why the treatment was not what it should be; empty: it was
-	middle       any           // the state after the first call; nil: not read
+	before, once any           // the states before and after one call
+	unlike       string        // why no state can be compared with those; empty: it can
+
+	runs     int // of the treatment
+	turn     int // see treatment
+	repeated bool
+	part     float64 // of the time of one call, after which the first call is cancelled
+	points   []point
+	// Of this run.
+	found    ruling
+	failed   error  // of the call whose answer counts
+	untried  string // why the treatment was not what it should be; empty: it was
+	looked   bool   // the state after the first call was read: middle
+	middle   any
+	together *sync.WaitGroup // of calls that begin together
 
 	mu       sync.Mutex
 	evidence Evidence
 	left     []<-chan error // calls that were given up
 }
 
-// conclude decides the treatment, unless it is decided.
+// A ruling is what a run of a treatment showed.
+type ruling struct {
+	verdict Verdict
+	why     string
+}
+
+// gravity orders the verdicts of a treatment; that of a ruling that has none is the least.
+func (r ruling) gravity() int {
+	return slices.Index([]Verdict{NotTried, Safe, Unknown, Wedged, PartlyDone, Doubles}, r.verdict)
+}
+
+func (r ruling) bad() bool { return r.gravity() > ruling{verdict: Unknown}.gravity() }
+
+// conclude decides the run, unless it is decided.
 func (t *trial) conclude(v Verdict, why string) {
-	if t.evidence.Verdict == "" {
-		t.evidence.Verdict, t.evidence.Why = v, why
+	if t.found.verdict == "" {
+		t.found = ruling{v, why}
 	}
 }
 
@@ -80,33 +108,37 @@ func (t *trial) call(ctx context.Context, args json.RawMessage) error {
 	pause(ctx, t.o.Every)
 	ctx, cancel := context.WithTimeout(ctx, t.o.timeout())
 	defer cancel()
-	t.mu.Lock()
-	i := len(t.evidence.Calls)
-	t.evidence.Calls = append(t.evidence.Calls, Call{Of: t.of, Args: args, Start: time.Since(t.began)})
-	t.mu.Unlock()
 	var result json.RawMessage
+	var began, end atomic.Int64
+	now := func() int64 { return int64(time.Since(t.began)) }
+	began.Store(now())
+	together := t.together // it is set to nil when a call that was given up may go on
 	ended := usercode.Go(nil, func() (err error) {
+		if together != nil {
+			together.Done()
+			together.Wait()
+		}
+		began.Store(now())
+		defer func() { end.Store(now()) }()
 		result, err = t.tools.CallTool(ctx, t.plan.Tool, slices.Clone(args)) // a tool may write to them
 		return cmp.Or(err, refusal(result))
 	})
-	var err error
-	given := false
+	c, err, left := Call{Of: t.of, Args: args}, error(nil), false
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
-		given, err = true, ctx.Err()
+		left, err = true, ctx.Err()
+		end.Store(now())
+	}
+	if c.Start, c.End = time.Duration(began.Load()), time.Duration(end.Load()); err == nil {
+		c.Result = kept(result)
+	} else {
+		c.Err = usercode.ErrorText(err)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := &t.evidence.Calls[i]
-	switch c.End = time.Since(t.began); {
-	case given:
+	if t.evidence.Calls = append(t.evidence.Calls, c); left {
 		t.left = append(t.left, ended)
-		fallthrough
-	case err != nil:
-		c.Err = usercode.ErrorText(err)
-	default:
-		c.Result = kept(result)
 	}
 	return err
 }
@@ -149,16 +181,28 @@ func (t *trial) settle(ctx context.Context) {
 	}
 }
 
-// state reads the state of the world; an error of it decides the treatment, except that there is none.
+// state reads the state of the world; an error of it decides the run, except that there is none.
 func (t *trial) state(ctx context.Context, when string) any {
 	v, err := t.o.state(chaos.NewContext(ctx, nil), t.world)
 	switch {
 	case err == nil:
-		t.evidence.States = append(t.evidence.States, State{when, kept(jsonvalue.Document(v))})
-	case !errors.Is(err, errNoState):
+		t.evidence.States = append(t.evidence.States, State{when + " " + t.of, kept(jsonvalue.Document(v))})
+	case errors.Is(err, errNoState):
+		t.unlike = cmp.Or(t.unlike, err.Error())
+	default:
 		t.conclude(Unknown, err.Error())
 	}
 	return v
+}
+
+// still reads the state again, to see that it does not change by being read or by itself.
+func (t *trial) still(ctx context.Context, before any) any {
+	t.settle(ctx)
+	again := t.state(ctx, "a moment later, before")
+	if !same(before, again) {
+		t.unlike = cmp.Or(t.unlike, "the state changes without a call: it counts its readings, or changes by itself")
+	}
+	return again
 }
 
 // look reads the state after the first call.
@@ -169,7 +213,7 @@ func (t *trial) look(ctx context.Context) {
 		}
 		t.settle(ctx)
 	}
-	t.middle = t.state(ctx, "after the first call")
+	t.looked, t.middle = true, t.state(ctx, "after the first call of")
 }
 
 func kept(doc []byte) json.RawMessage {
@@ -186,125 +230,172 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // run makes and judges the treatment, and returns its evidence as JSON.
-func (t *trial) run(ctx context.Context, w *World, tools chaos.ToolRegistry) (doc []byte, err error) {
+func (t *trial) run(ctx context.Context) (doc []byte, err error) {
 	defer usercode.Recover(&err, "a function of the options")
-	t.make(ctx, w, tools)
+	t.began, t.evidence.Tool, t.evidence.Treatment = time.Now(), t.plan.Tool, t.treatment.name
+	t.choose()
+	r := t.make(ctx)
+	t.evidence.Verdict, t.evidence.Why = r.verdict, r.why
 	return json.Marshal(&t.evidence)
 }
 
-// make makes the treatment in a world, which is in its first state, and judges it.
-func (t *trial) make(ctx context.Context, w *World, tools chaos.ToolRegistry) {
-	t.began, t.evidence.Tool, t.evidence.Treatment = time.Now(), t.plan.Tool, t.treatment.name
-	t.choose()
-	var before, once any
-	why := "" // the state of one call is not known
+// make makes the treatment in fresh worlds, if there are such, and returns the gravest of what its runs show.
+func (t *trial) make(ctx context.Context) (gravest ruling) {
 	if t.o.fresh() {
-		var b, o any
-		before, once = t.one(ctx, "one call")
-		b, o = t.one(ctx, "one call, again")
-		switch {
-		case !same(before, b):
-			why = "two fresh worlds begin with different states"
-		case !same(once, o):
-			why = "one call leaves different states in two fresh worlds: the state should leave out ids and times"
+		if t.reference(chaos.NewContext(ctx, nil)); t.found.verdict != "" {
+			return t.found
 		}
 	}
-	if t.o.Reset != nil {
-		if err := t.o.Reset(chaos.NewContext(ctx, nil)); err != nil {
-			t.conclude(Unknown, "the world could not be reset: "+err.Error())
+	for t.turn = 0; t.turn == 0 || t.turn < t.treatment.turns; t.turn++ {
+		r := t.treat(ctx)
+		if t.o.fresh() && r.bad() && r.gravity() > gravest.gravity() { // it may have been by chance
+			t.repeated = true
+			second := t.treat(ctx)
+			if t.repeated = false; second.gravity() > r.gravity() {
+				r, second = second, r
+			}
+			if second.verdict != r.verdict {
+				r.why += " (in 1 of 2 runs)"
+			}
+		}
+		if r.gravity() > gravest.gravity() {
+			gravest = r
+		}
+		if gravest.verdict == Doubles || t.unlike != "" || ctx.Err() != nil {
+			break
 		}
 	}
-	if t.evidence.Verdict != "" {
-		return
+	return gravest
+}
+
+// reference finds the states before and after one call, in two fresh worlds.
+func (t *trial) reference(ctx context.Context) {
+	once := func(before any) {
+		began := time.Now()
+		if failed := t.call(ctx, t.args); failed != nil {
+			t.conclude(Unknown, "the example call fails: "+usercode.ErrorText(failed))
+		}
+		if took := time.Since(began) - t.o.Every; t.took == 0 || took < t.took { // one may have been interrupted
+			t.took = took
+		}
 	}
-	t.of, t.world, t.tools = "treatment", w, tools
-	begin := t.state(ctx, "before")
-	if !t.o.fresh() {
-		t.settle(ctx)
-		before = t.state(ctx, "before, a moment later")
+	t.before, t.once = t.visit(ctx, "one call", func(before any) { t.still(ctx, before); once(before) })
+	before, after := t.visit(ctx, "one call, again", once)
+	switch {
+	case t.unlike != "":
+	case !same(t.before, before):
+		t.unlike = "two fresh worlds begin with different states"
+	case !same(t.once, after):
+		t.unlike = "one call leaves different states in two fresh worlds: the state should leave out ids and times"
 	}
-	if !same(begin, before) {
-		why = cmp.Or(why, "the state before the treatment differs without a call")
+}
+
+// visit makes calls in a world that is in its first state, and returns the states before and after them.
+func (t *trial) visit(ctx context.Context, of string, calls func(before any)) (before, after any) {
+	if t.found.verdict != "" {
+		return nil, nil
 	}
-	t.treatment.run(ctx, t)
+	closing, err := func() error { return nil }, error(nil)
+	if t.world = t.unused; t.world == nil {
+		t.world, closing, err = t.o.open(chaos.NewContext(ctx, nil))
+	}
+	if t.unused = nil; err != nil {
+		t.conclude(Unknown, "a fresh world could not be made: "+err.Error())
+		return nil, nil
+	}
+	defer func() { // also if a function of the options panics
+		if err := closing(); err != nil {
+			t.conclude(Unknown, "a world could not be closed: "+err.Error())
+		}
+	}()
+	t.of, t.tools = of, chaos.WrapRegistry(t.world.Tools, nil)
+	before = t.state(ctx, "before")
+	calls(before)
 	t.settle(ctx)
-	after := t.state(ctx, "after")
+	return before, t.state(ctx, "after")
+}
+
+// treat makes the treatment once, and judges it.
+func (t *trial) treat(ctx context.Context) ruling {
+	t.found, t.failed, t.untried, t.looked = ruling{}, nil, "", false
+	t.runs++
+	of := fmt.Sprintf("treatment, run %d", t.runs)
+	ctx = chaos.WithLane(ctx, of) // a fault is for the first call of each run
+	_, after := t.visit(ctx, of, func(before any) {
+		if t.o.fresh() && !same(before, t.before) {
+			t.unlike = cmp.Or(t.unlike, "the state before the treatment differs without a call")
+		} else if !t.o.fresh() {
+			t.before = t.still(ctx, before)
+		}
+		t.treatment.run(ctx, t)
+	})
 	if !t.o.fresh() {
-		once = t.middle
+		t.once = t.middle
 	}
 	if ctx.Err() != nil {
 		t.conclude(Unknown, "the run was ended")
 	}
-	t.judge(before, once, after, why)
+	t.judge(after)
+	return t.found
 }
 
-// choose decides which idempotency keys the calls have. A world that nobody resets needs new ones.
+// choose decides what the calls ask for, with which idempotency keys. A world that nobody resets needs new ones.
 func (t *trial) choose() {
-	t.args, t.second = t.plan.args, t.plan.args
-	if t.plan.Key == "" {
-		return
-	}
+	t.args = t.plan.args
 	first, other := firstKey, otherKey
 	if !t.o.fresh() {
 		first, other = rand.Text(), rand.Text()
 	}
 	_, _, given := jsonedit.MemberAt(t.args, t.plan.Key)
 	switch {
-	case t.treatment.keyless:
-		t.args = withKey(t.args, t.plan.Key, nil)
+	case t.plan.Key == "":
+	case t.treatment.name == withoutKey:
+		t.args = withKey(t.args, t.plan.Key, "")
 	case !given || t.plan.Made || !t.o.fresh():
 		t.args = withKey(t.args, t.plan.Key, first)
 	}
-	if t.second = t.args; t.treatment.informs && !t.treatment.keyless {
+	switch t.second = t.args; t.treatment.name {
+	case anotherKey:
 		t.second = withKey(t.args, t.plan.Key, other)
+	case otherSpelling:
+		t.second = respelled(t.args)
 	}
 }
 
-// one makes one call in a fresh world, and returns the states before and after it.
-func (t *trial) one(ctx context.Context, of string) (before, after any) {
-	ctx = chaos.NewContext(ctx, nil)
-	w, closing, err := t.o.open(ctx)
-	if err != nil {
-		t.conclude(Unknown, "a fresh world could not be made: "+err.Error())
-		return nil, nil
-	}
-	t.of, t.world, t.tools = of, w, w.Tools
-	before = t.state(ctx, "before "+of)
-	began := time.Now()
-	if failed := t.call(ctx, t.args); failed != nil {
-		t.conclude(Unknown, "the example call fails: "+usercode.ErrorText(failed))
-	}
-	t.took = time.Since(began) - t.o.Every
-	t.settle(ctx)
-	after = t.state(ctx, "after "+of)
-	if err := closing(); err != nil {
-		t.conclude(Unknown, "a world could not be closed: "+err.Error())
-	}
-	return before, after
-}
-
-// judge compares the state after the treatment with that after one call. why is why they cannot be compared.
-func (t *trial) judge(before, once, after any, why string) {
-	if len(t.evidence.States) == 0 {
-		why = errNoState.Error()
-	}
+// judge compares the state after a run of the treatment with that after one call.
+func (t *trial) judge(after any) {
+	before, once, why := t.before, t.once, t.unlike
 	d, moved := differ(before, once, after), !same(once, after)
 	reordered := moved && same(sorted(once), sorted(after))
+	whole := t.looked && same(t.middle, once) // the first call did all of its work
+	// Then what has changed since, the second call changed; or a restart, or what goes on in a call that was given up.
+	second := whole && t.treatment.name != restarting && t.treatment.name != inTheMiddle
+	fails := ""
+	if t.failed != nil {
+		fails = fmt.Sprintf("the call fails %d times: %s", mostCalls, usercode.ErrorText(t.failed))
+	}
 	if why == "" {
-		t.evidence.Effect = effectOf(before, once)
+		t.evidence.Effect = graverEffect(t.evidence.Effect, effectOf(before, once))
+		if second {
+			t.evidence.Effect = graverEffect(t.evidence.Effect, effectOf(once, after))
+		}
 	}
 	switch {
 	case !t.o.fresh() && (why != "" || same(before, once)):
 		t.conclude(Unknown, cmp.Or(why, "the first call changed nothing: its work may have been done before"))
 	case why == "" && moved && d.more && !reordered:
 		t.conclude(Doubles, "the work is done more than once: "+d.text)
+	case t.failed != nil && why == "" && !moved && !same(before, once):
+		t.conclude(Wedged, "the work was done once, and a caller who lost the reply does not learn it: "+fails)
 	case t.failed != nil:
-		t.conclude(Wedged, fmt.Sprintf("the call fails %d times: %s", mostCalls, usercode.ErrorText(t.failed)))
+		t.conclude(Wedged, fails)
 	case why != "":
 		t.conclude(Unknown, why)
 	case reordered:
 		t.conclude(Unknown, "the state differs from that of one call in the order of a list")
-	case moved && !d.less && (t.treatment.name == "at-once" || same(t.middle, once)):
+	case moved && second && same(before, after):
+		t.conclude(Doubles, "the second call undoes the first: "+d.text)
+	case moved && (second || !d.less && (whole || t.treatment.name == together)):
 		t.conclude(Doubles, "the second call changes what the first one did: "+d.text)
 	case moved:
 		t.conclude(PartlyDone, "the call succeeds, and its work is not done as by one call: "+d.text)

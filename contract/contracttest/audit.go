@@ -16,7 +16,8 @@ import (
 // treatment is a subtest, in virtual time where o.NewWorld makes the worlds. t fails for each tool that is
 // neither safe nor safe with its key, also where it could not be told, and for each claim that is
 // contradicted. A tool that o does not allow is listed. If the audit cannot be made, AuditRetries fails t and
-// stops it.
+// stops it. In virtual time a tool that does its work without taking time cannot be called at once or be cancelled: let
+// it sleep.
 //
 // Of c, which may be nil, RealTime, Workers, Watchdog, File, Reports and Secrets have a meaning; File and Reports
 // have the default of [Run].

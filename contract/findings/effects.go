@@ -50,17 +50,25 @@ func (f *finder) findDuplicates() {
 	for _, r := range order {
 		switch {
 		case len(r.done) > 1:
-			f.found(DuplicateEffect, r.done, "the effect of %s was done %s times for equal arguments.",
-				r.tool, text.Number(len(r.done)))
+			f.found(DuplicateEffect, r.done, "the effect of %s was done %s times for equal arguments%s.",
+				r.tool, text.Number(len(r.done)), f.audited(r.tool))
 		case r.count == 0 || len(r.done)+r.count < 2:
 		case r.maybe.effect == weak:
 			f.doubt(DuplicateEffect, "It is not declared whether "+r.tool+" has effects, "+
 				"and it was called more than once with equal arguments.")
 		default:
 			f.doubt(DuplicateEffect, "Nobody knows whether a call of "+r.maybe.name()+" did its work, "+
-				"and it was called more than once with equal arguments.")
+				"and it was called more than once with equal arguments"+f.audited(r.tool)+".")
 		}
 	}
+}
+
+// audited is what an audit found of a tool, as the end of a sentence.
+func (f *finder) audited(tool string) string {
+	if found := f.tools[tool].Audit; found != "" {
+		return "; an audit found that " + found
+	}
+	return ""
 }
 
 // add adds a call. A key that was there before is no effect of its own. Of a key that may

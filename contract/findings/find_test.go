@@ -350,3 +350,15 @@ func TestBadInput(t *testing.T) {
 		assert.ErrorContains(t, err, says)
 	}
 }
+
+// What an audit found is said with what the calls show, and where they leave it open.
+func TestAudit(t *testing.T) {
+	const found = "an audit found that it doubles."
+	o := &findings.Options{Tools: []chaos.Tool{{Name: "refund", Effect: chaos.EffectDone, Audit: "it doubles"}}}
+	r, err := findings.Find([]findings.Call{ok("refund", order), ok("refund", order)}, o)
+	require.NoError(t, err)
+	assert.Equal(t, "the effect of refund was done 2 times for equal arguments; "+found, r.Findings[0].Text)
+	r, err = findings.Find([]findings.Call{fails("refund", order, timeout), ok("refund", order)}, o)
+	require.NoError(t, err)
+	assert.Contains(t, r.Unjudged[findings.DuplicateEffect], "called more than once with equal arguments; "+found)
+}

@@ -350,8 +350,11 @@ func factsOf(s *runDigest, hits []hit) (facts []string) {
 		facts = append(facts, "the agent tries "+timesText(hits[0].Tries))
 	}
 	for _, tool := range s.Again {
-		if targets[tool] {
-			facts = append(facts, tool+" is called again with equal arguments after its work was done")
+		if targets[tool.Name] {
+			facts = append(facts, tool.Name+" is called again with equal arguments after its work was done")
+			if tool.Audit != "" {
+				facts = append(facts, tool.Name+": an audit found that "+tool.Audit)
+			}
 		}
 	}
 	for _, k := range s.Keyless {

@@ -340,6 +340,16 @@ func TestFacts(t *testing.T) {
 		assert.Contains(t, got, want)
 	}
 	assert.NotContains(t, facts(scripted(twice(false, true), lost)), "equal arguments")
+	assert.NotContains(t, got, "audit")
+
+	audited := scripted(twice(true, true), lost)
+	inner := audited.NewWorld
+	audited.NewWorld = func(ctx context.Context) (*contract.World, error) {
+		w, err := inner(ctx)
+		w.Tools = doubling{w.Tools.(*chaos.Registry)}
+		return w, err
+	}
+	assert.Contains(t, facts(audited), "d: an audit found that it doubles")
 
 	keyed := scripted(twice(true, true), lost)
 	world := keyed.NewWorld
@@ -456,3 +466,16 @@ func TestCellsBeyondTheBoundsAreCounted(t *testing.T) {
 	assert.Positive(t, e.left)
 	assert.Equal(t, all, e.left+len(g.cells))
 }
+
+// doubling declares that an audit found its tools to double.
+type doubling struct{ *chaos.Registry }
+
+func (d doubling) Known() []chaos.Tool {
+	tools := d.Registry.Known()
+	for i := range tools {
+		tools[i].Audit = "it doubles"
+	}
+	return tools
+}
+
+func (d doubling) Tools(context.Context) ([]chaos.Tool, error) { return d.Known(), nil }

@@ -22,8 +22,8 @@ import (
 type runDigest struct {
 	States    []*judged
 	Hits      []*hit
-	Answer    uint64   // a hash of the answers to the prompts; 0: there is none
-	Again     []string // tools that were called again with equal arguments after their work was done
+	Answer    uint64       // a hash of the answers to the prompts; 0: there is none
+	Again     []chaos.Tool // those that were called again with equal arguments after their work was done
 	Keyless   []keylessCalls
 	Equal     []operation // that were called several times for a prompt; kept with the hits
 	*runCalls             // of a run of a sweep, and of one that is to be compared; else nil
@@ -263,8 +263,9 @@ func (v *viewer) addEffects(s *runDigest, observations []*contract.Observation) 
 				continue
 			}
 			op := operation{Target: e.Target, Key: e.Key}
-			if done[op] && !slices.Contains(s.Again, e.Target) {
-				s.Again = append(s.Again, e.Target)
+			known := func(t chaos.Tool) bool { return t.Name == tool.Name }
+			if done[op] && !slices.ContainsFunc(s.Again, known) {
+				s.Again = append(s.Again, tool)
 			}
 			done[op] = done[op] || e.Effect == chaos.EffectDone
 			if tool.IdempotencyKey != "" && len(e.Args) > 0 {
