@@ -193,14 +193,7 @@ func (s *spoiled) headerAs(got *http.Response) (ch []chaos.Change) {
 	}
 	// Readers of an event stream go by its events, not by its length.
 	if before, after := size(s.from), size(s.to); before != after && size(got) == after && !isStream(s.from.Header) {
-		c := chaos.Change{Path: "/Content-Length"}
-		if before >= 0 {
-			c.Before = number(before)
-		}
-		if after >= 0 {
-			c.After = number(after)
-		}
-		ch = append(ch, c)
+		ch = append(ch, chaos.Change{Path: "/Content-Length", Before: number(before), After: number(after)})
 	}
 	for _, name := range [...]string{"Content-Type", "Content-Encoding"} {
 		before, after := s.from.Header.Get(name), s.to.Header.Get(name)
@@ -340,4 +333,10 @@ func oneByOne(kind string) bool {
 		func(stream string) bool { return strings.Contains(kind, stream) })
 }
 
-func number(n int64) json.RawMessage { return strconv.AppendInt(nil, n, 10) }
+// number is a size as JSON; nil for -1: there is none.
+func number(n int64) json.RawMessage {
+	if n < 0 {
+		return nil
+	}
+	return strconv.AppendInt(nil, n, 10)
+}

@@ -39,7 +39,7 @@ func revise(ctx context.Context, r Response, most int64, unfit string,
 		chaos.Note(ctx, emptyBody)
 		return r
 	}
-	doc, rest, ok := all(r.Body, most)
+	doc, rest, ok := all(r.Body, most, r.ContentLength)
 	if !ok {
 		chaos.Note(ctx, unfit)
 		return held(r, doc, rest)
@@ -76,16 +76,6 @@ func held(r Response, doc []byte, rest io.Reader) Response {
 	c := *r.Response
 	c.Body = &whole{Reader: io.MultiReader(bytes.NewReader(doc), rest), from: r.Body}
 	return Response{&c}
-}
-
-// all reads a body of at most so many bytes. For a longer one, ok is false and
-// rest is what follows.
-func all(body io.Reader, most int64) (doc []byte, rest io.Reader, ok bool) {
-	doc, err := io.ReadAll(io.LimitReader(body, most+1))
-	if rest = body; err != nil {
-		rest = failing(err)
-	}
-	return doc, rest, err == nil && int64(len(doc)) <= most
 }
 
 const (
@@ -264,13 +254,13 @@ func (r Response) Become(ctx context.Context, other any) (result any) {
 	if r.Response == nil || r.Body == nil || to.Response == nil || streams(ctx, r) {
 		return r
 	}
-	after, _, ok := all(to.Body, mostJSON)
+	after, _, ok := all(to.Body, mostJSON, to.ContentLength)
 	if !ok {
 		chaos.Note(ctx, "the other answer cannot be read")
 		return r
 	}
 	return stageOf(ctx, r, func(ctx context.Context, r Response) Response {
-		before, rest, read := all(r.Body, mostJSON)
+		before, rest, read := all(r.Body, mostJSON, r.ContentLength)
 		if read && to.StatusCode == r.StatusCode && jsonhash.Same(before, after) {
 			return held(r, before, rest)
 		}

@@ -124,13 +124,12 @@ func cutRow(row catalog.Row, end error) *catalog.Inject[bodyBytes] {
 					left -= int64(n)
 					return n, err
 				}
-				ch := chaos.Change{After: number(p.Bytes)}
-				if whole >= 0 {
-					ch.Before = number(whole)
-				} else if _, err := io.ReadFull(body, make([]byte, 1)); err != nil {
-					return 0, err // there is no more of it
+				if whole < 0 {
+					if _, err := io.ReadFull(body, make([]byte, 1)); err != nil {
+						return 0, err // there is no more of it
+					}
 				}
-				if s.changed(ch); end == io.EOF {
+				if s.changed(chaos.Change{Before: number(whole), After: number(p.Bytes)}); end == io.EOF {
 					return 0, end
 				}
 				return 0, s.fail(end)

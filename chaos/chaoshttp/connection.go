@@ -34,27 +34,24 @@ var refused = lossRow(catalog.Row{
 // Behind a [Handler] the connection is really reset.
 func Reset() chaos.Fault { return resetByServer.Of(catalog.None{}) }
 
-var resetByServer = lostRow(catalog.Row{
-	Kind: "http_reset", Doc: "The connection is reset before the answer.", Go: "chaoshttp.Reset()",
-}, func(c chaos.Call) error {
-	return &net.OpError{Op: "read", Net: "tcp", Source: localAddr(), Addr: hostOf(Request{}, c.Target).addr(),
-		Err: os.NewSyscallError("read", syscall.ECONNRESET)}
-})
+var resetByServer = &catalog.Fail[catalog.None]{
+	Row: catalog.Row{Kind: "http_reset", Doc: "The connection is reset before the answer.", Go: "chaoshttp.Reset()",
+		Class: chaos.ClassCrash},
+	Fail: func(c chaos.Call, _ catalog.None) error {
+		return &net.OpError{Op: "read", Net: "tcp", Source: localAddr(), Addr: hostOf(Request{}, c.Target).addr(),
+			Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+	},
+}
 
 // HangUp makes a call fail as if the server had closed the connection in an
 // orderly way instead of answering: the error is [io.EOF]. Behind a [Handler]
 // the connection is really closed.
 func HangUp() chaos.Fault { return closedByServer.Of(catalog.None{}) }
 
-var closedByServer = lostRow(catalog.Row{
-	Kind: "http_hang_up", Doc: "The connection is closed in good order before the answer.",
-	Go: "chaoshttp.HangUp()",
-}, func(chaos.Call) error { return io.EOF })
-
-// lostRow completes the row of a fault by which a connection ends, on both sides.
-func lostRow(r catalog.Row, fail func(chaos.Call) error) *catalog.Fail[catalog.None] {
-	r.Class = chaos.ClassCrash
-	return &catalog.Fail[catalog.None]{Row: r, Fail: func(c chaos.Call, _ catalog.None) error { return fail(c) }}
+var closedByServer = &catalog.Fail[catalog.None]{
+	Row: catalog.Row{Kind: "http_hang_up", Doc: "The connection is closed in good order before the answer.",
+		Go: "chaoshttp.HangUp()", Class: chaos.ClassCrash},
+	Fail: func(chaos.Call, catalog.None) error { return io.EOF },
 }
 
 // NoSuchHost makes a call fail as if the name of the host could not be

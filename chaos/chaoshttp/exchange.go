@@ -113,7 +113,7 @@ type arrival struct {
 func (p *points) arrive(in *chaos.Injector, r *http.Request, s *site, name string, server bool) (a arrival, err error) {
 	a.request, a.server, a.model = r, server, s.layer == chaos.LayerLLM
 	target := name
-	if s.llm() {
+	if a.model {
 		if err := a.read(); err != nil {
 			return a, err
 		}
@@ -124,7 +124,7 @@ func (p *points) arrive(in *chaos.Injector, r *http.Request, s *site, name strin
 	a.ctx = r.Context()
 	layer := s.layer
 	for i := range p.opts.Tools {
-		if t := &p.opts.Tools[i]; t.Name == name && !s.llm() {
+		if t := &p.opts.Tools[i]; t.Name == name && !a.model {
 			a.tool, layer = t, chaos.LayerTool
 		}
 	}
@@ -201,10 +201,9 @@ func (a *arrival) refused() (*http.Response, error) {
 	if a.request.Body != nil && !a.server {
 		a.request.Body.Close() // a transport closes it in any case
 	}
-	err := a.Err()
-	status := statusOf(err)
+	status := statusOf(a.Err())
 	if status == nil {
-		return nil, err
+		return nil, a.Err()
 	}
 	resp := status.response()
 	if resp.Request = a.request; a.request.Method == http.MethodHead {

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-
-	"github.com/shakedown-go/shakedown/chaos"
 )
 
 // A Request is what faults and triggers get as the arguments of an HTTP call.
@@ -119,11 +117,9 @@ func documentOf(r *http.Response) io.ReadCloser {
 		oneByOne(kind) {
 		return r.Body
 	}
-	head, err := readUpTo(r.Body, mostDocument+1, r.ContentLength)
-	d := &document{whole: whole{io.MultiReader(bytes.NewReader(head), r.Body), r.Body}}
-	if err != nil {
-		d.Reader = io.MultiReader(bytes.NewReader(head), failing(err))
-	} else if len(head) <= mostDocument {
+	head, rest, ok := all(r.Body, mostDocument, r.ContentLength)
+	d := &document{whole: whole{io.MultiReader(bytes.NewReader(head), rest), r.Body}}
+	if ok {
 		d.doc = head
 	}
 	return d
@@ -236,14 +232,7 @@ func (e *HTTPError) response() *http.Response {
 }
 
 // statusOf finds the answer in err; nil: there is none.
-func statusOf(err error) (status *HTTPError) {
-	if injected, ok := err.(*chaos.InjectedError); ok { // as nearly all are
-		if status, ok := injected.Err.(*HTTPError); ok {
-			return status
-		}
-	}
-	if errors.As(err, &status) {
-		return status
-	}
-	return nil
+func statusOf(err error) *HTTPError {
+	status, _ := errors.AsType[*HTTPError](err)
+	return status
 }

@@ -63,42 +63,34 @@ func read(r *http.Request, limit int64, server bool) (*payload, error) {
 		stop := context.AfterFunc(r.Context(), func() { src.Close() })
 		defer stop()
 	}
-	head, err := readUpTo(src, limit+1, r.ContentLength)
-	if err != nil && !server && r.Context().Err() != nil {
+	head, rest, ok := all(src, limit, r.ContentLength)
+	if !ok && !server && r.Context().Err() != nil {
 		r.Body.Close()
 		return nil, context.Cause(r.Context())
 	}
-	if p.head, p.all = head, err == nil && int64(len(head)) <= limit; !p.all {
-		p.head = head[:min(int64(len(head)), limit)]
-	}
+	p.head, p.all = head[:min(int64(len(head)), limit)], ok
 	if r.GetBody == nil {
-		rest := io.MultiReader(bytes.NewReader(head), src)
-		if err != nil {
-			rest = io.MultiReader(bytes.NewReader(head), failing(err))
-		}
-		p.body = struct {
-			io.Reader
-			io.Closer
-		}{rest, src}
+		p.body = &whole{io.MultiReader(bytes.NewReader(head), rest), src}
 	}
 	return p, nil
 }
 
-// readUpTo reads at most so many bytes of a body of about that size.
-func readUpTo(src io.Reader, most, size int64) ([]byte, error) {
+// all reads a body of at most so many bytes, and of about that size. Where that is not all of it, ok is
+// false, and rest is what follows.
+func all(body io.Reader, most, size int64) (doc []byte, rest io.Reader, ok bool) {
 	if size <= 0 {
 		size = 511
 	}
-	doc := make([]byte, 0, min(size, most)+1)
-	src = io.LimitReader(src, most)
+	doc = make([]byte, 0, min(size, most+1)+1)
+	src := io.LimitReader(body, most+1)
 	for {
 		n, err := src.Read(doc[len(doc):cap(doc)])
 		doc = doc[:len(doc)+n]
 		switch {
 		case err == io.EOF:
-			return doc, nil
+			return doc, body, int64(len(doc)) <= most
 		case err != nil:
-			return doc, err
+			return doc, failing(err), false
 		case len(doc) == cap(doc):
 			doc = slices.Grow(doc, len(doc))
 		}

@@ -38,7 +38,8 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if in == nil || r.URL == nil { // without a URL the base returns the error
 		return t.base.RoundTrip(r)
 	}
-	if in.Virtual() && t.shared() {
+	// What a program has put in the place of Go's own default transport is its own affair.
+	if base, ok := t.base.(*http.Transport); ok && base == http.DefaultTransport && in.Virtual() {
 		if r.Body != nil {
 			r.Body.Close()
 		}
@@ -69,13 +70,6 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 var errShared = errors.New("chaoshttp: http.DefaultTransport cannot be used in virtual time, because all cells share its connections: " +
 	"give each world a transport of its own, such as chaoshttp.PerWorld(); see docs/worlds.md, idle connections")
-
-// shared reports whether the base is Go's own default transport. What a program has
-// put in its place is its own affair.
-func (t *Transport) shared() bool {
-	base, ok := t.base.(*http.Transport)
-	return ok && base == http.DefaultTransport
-}
 
 // PerWorld makes a transport to real servers for one world of a matrix in virtual
 // time. Call it in Matrix.NewWorld of package contract:
@@ -204,12 +198,8 @@ func (s *site) withModel(name, model string) string {
 	return t.target
 }
 
-// llm reports whether the target is a model's endpoint, so that a model's name
-// may follow.
-func (s *site) llm() bool { return s.layer == chaos.LayerLLM }
-
 func (s *site) affected(in *chaos.Injector, name string) bool {
-	if s.llm() {
+	if s.layer == chaos.LayerLLM { // a model's name may follow
 		return in.MayAffectPrefix(name)
 	}
 	return in.MayAffect(name)

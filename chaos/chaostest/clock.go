@@ -48,14 +48,19 @@ type checker struct {
 // A task is a call in a goroutine of its own.
 type task struct {
 	*checker
-	start time.Time
-	done  chan outcome
+	start  time.Time
+	cancel context.CancelFunc
+	done   chan outcome
 }
+
+// stop ends a call that waits; nil: its context ends, after clock.guard.
+type stop func(context.CancelFunc, *chaos.Injector)
 
 var errExit = errors.New("it ended its goroutine")
 
-func (c *checker) start(call func() (any, error)) *task {
-	t := &task{checker: c, start: time.Now(), done: make(chan outcome, 1)}
+func (c *checker) start(ctx context.Context, call func(context.Context) (any, error)) *task {
+	ctx, cancel := context.WithCancel(ctx)
+	t := &task{checker: c, start: time.Now(), cancel: cancel, done: make(chan outcome, 1)}
 	go func() {
 		o := outcome{panicked: errExit}
 		defer func() {
@@ -65,7 +70,7 @@ func (c *checker) start(call func() (any, error)) *task {
 			o.took = time.Since(t.start)
 			t.done <- o
 		}()
-		o.result, o.err = call()
+		o.result, o.err = call(ctx)
 		o.panicked = nil
 	}()
 	return t
@@ -88,6 +93,22 @@ func (t *task) ended() outcome {
 	since := time.Now()
 	o, ok := t.within(max(2*t.prompt, t.guard))
 	o.after, o.stuck = time.Since(since), !ok
+	return o
+}
+
+// finish waits for the end of a call. Once it waits, it is stopped.
+func (t *task) finish(in *chaos.Injector, stop stop) outcome {
+	defer t.cancel()
+	wait := t.settle
+	if stop == nil {
+		wait, stop = t.guard, func(cancel context.CancelFunc, _ *chaos.Injector) { cancel() }
+	}
+	o, over := t.within(wait)
+	if !over {
+		stop(t.cancel, in)
+		o = t.ended()
+		o.cut = true
+	}
 	return o
 }
 

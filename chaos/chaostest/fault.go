@@ -137,22 +137,14 @@ func copied(v any) any {
 	return v
 }
 
-func (s *fixture) call(ctx context.Context, lane string) *task {
-	ctx = chaos.WithLane(chaos.NewContext(ctx, s.in), lane)
-	return s.start(func() (any, error) { return s.fn(ctx, copied(s.Args)) })
+func (s *fixture) call(ctx context.Context, stop stop) outcome {
+	call := func(ctx context.Context) (any, error) { return s.fn(ctx, copied(s.Args)) }
+	return s.start(chaos.NewContext(ctx, s.in), call).finish(s.in, stop)
 }
 
 // complete makes a call and waits for its end; after clock.guard it cancels the call.
 func (s *fixture) complete(lane string) outcome {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	task := s.call(ctx, lane)
-	o, ok := task.within(s.guard)
-	if !ok {
-		cancel()
-		o = task.ended()
-		o.cut = true
-	}
+	o := s.call(chaos.WithLane(context.Background(), lane), nil)
 	if o.stuck || o.cut && o.after > s.prompt && !s.IgnoresContext {
 		s.add(Cancelled, "the call went on for %v after its context had ended", o.after)
 	}
@@ -310,7 +302,9 @@ func (t *faultCheck) stops() {
 	if !t.IgnoresContext {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		t.cancelled(t.fixture().call(ctx, "").ended())
+		o := t.fixture().call(ctx, nil)
+		o.after = max(o.after, o.took)
+		t.cancelled(o)
 	}
 	if !t.waits || t.has(Cancelled) {
 		return
@@ -328,23 +322,10 @@ func (t *faultCheck) cancelled(o outcome) (ended bool) {
 	return ended
 }
 
-// during makes a call, and stops it while it waits; nil: it does not wait.
-func (t *faultCheck) during(stop func(cancel context.CancelFunc, s *fixture)) (s *fixture, call *task, o outcome) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	s = t.fixture()
-	call = s.call(ctx, "")
-	if _, over := call.within(t.settle); over {
-		return s, nil, o
-	}
-	stop(cancel, s)
-	return s, call, call.ended()
-}
-
 func (t *faultCheck) cancelledDuring() {
-	_, call, o := t.during(func(cancel context.CancelFunc, _ *fixture) { cancel() })
+	o := t.fixture().call(context.Background(), func(cancel context.CancelFunc, _ *chaos.Injector) { cancel() })
 	switch {
-	case call == nil || !t.cancelled(o):
+	case !o.cut || !t.cancelled(o):
 	case o.err == nil && o.panicked == nil:
 		t.add(Cancelled, "the context ended during the wait, and the caller got no error")
 	case o.err != nil && !errors.Is(o.err, context.Canceled):
@@ -354,11 +335,12 @@ func (t *faultCheck) cancelledDuring() {
 
 // disarmedDuring disarms the injector while a call waits: the call goes through.
 func (t *faultCheck) disarmedDuring() {
-	s, call, o := t.during(func(_ context.CancelFunc, s *fixture) { s.in.Disarm() })
+	s := t.fixture()
+	o := s.call(context.Background(), func(_ context.CancelFunc, in *chaos.Injector) { in.Disarm() })
 	const during = "the injector was disarmed during the wait, and the call "
 	reached := s.reached.Load()
 	switch {
-	case call == nil:
+	case !o.cut:
 	case o.stuck || o.after > t.prompt:
 		t.add(Disarmed, "the call went on waiting for %v after the injector was disarmed", o.after)
 	case o.panicked != nil:

@@ -2,6 +2,7 @@ package chaostest
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"math"
 	"reflect"
@@ -32,7 +33,8 @@ func When(w chaos.When, o *WhenOptions) error {
 		return q.err()
 	}
 	q.declares(w, false)
-	if q.start(func() (any, error) { q.questions(); return nil, nil }).ended().stuck {
+	all := func(context.Context) (any, error) { q.questions(); return nil, nil }
+	if q.start(context.Background(), all).finish(nil, nil).stuck {
 		q.add(Panics, "Match did not return")
 	}
 	return q.err()

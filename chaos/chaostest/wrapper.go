@@ -58,7 +58,7 @@ type setup struct {
 	failing error // of the callee, or of the source of a stream at its end
 	take    int   // items of a stream that are read; 0: all
 	rounds  int   // how often the source gives its items; 0: once
-	stop    func(context.CancelFunc, *chaos.Injector)
+	stop    stop
 }
 
 // trial is what became of one call through a wrapper.
@@ -97,24 +97,9 @@ func (s setup) context(ctx context.Context, c *checker) (context.Context, *chaos
 
 // run makes the call of a trial, and finds its event.
 func (s setup) run(c *checker, target string, call func(context.Context) (any, error)) (t trial) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	ctx, in := s.context(ctx, c)
-	task := c.start(func() (any, error) { return call(ctx) })
-	wait := c.guard
-	if s.stop != nil {
-		wait = c.settle
-	}
-	var over bool
-	if t.outcome, over = task.within(wait); !over {
-		if s.stop == nil {
-			s.stop = func(cancel context.CancelFunc, _ *chaos.Injector) { cancel() }
-		}
-		s.stop(cancel, in)
-		t.outcome = task.ended()
-		t.cut = true
-	}
-	if in != nil {
+	ctx, in := s.context(context.Background(), c)
+	task := c.start(ctx, call)
+	if t.outcome = task.finish(in, s.stop); in != nil {
 		for _, e := range in.Events() {
 			if e.Target != target {
 				continue

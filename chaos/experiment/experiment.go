@@ -156,7 +156,12 @@ func validate(e *Experiment, o *Options) error {
 	c.Demand(e.Name != "", "Name", nil, "a name")
 	c.duration("MaxDuration", e.MaxDuration)
 	c.duration("Quiet", e.Quiet)
-	c.guards("Guards", e.Guards)
+	for i, g := range e.Guards {
+		at := fmt.Sprintf("Guards[%d]", i)
+		c.Demand(g.Name != "", at+".Name", nil, "a name")
+		c.Demand(g.Check != nil, at+".Check", nil, "a function")
+		c.duration(at+".Every", g.Every)
+	}
 	if h := e.Hypothesis; h != nil {
 		c.Demand(len(h.Probes) > 0, "Hypothesis.Probes", nil, "at least one probe; no hypothesis is written nil")
 		c.activities("Hypothesis.Probes", h.Probes)
@@ -166,15 +171,6 @@ func validate(e *Experiment, o *Options) error {
 	c.duration("Options.Timeout", o.Timeout)
 	c.duration("Options.RollbackTimeout", o.RollbackTimeout)
 	return c.Err()
-}
-
-func (c *checker) guards(field string, guards []Guard) {
-	for i, g := range guards {
-		at := fmt.Sprintf("%s[%d]", field, i)
-		c.Demand(g.Name != "", at+".Name", nil, "a name")
-		c.Demand(g.Check != nil, at+".Check", nil, "a function")
-		c.duration(at+".Every", g.Every)
-	}
 }
 
 // activities checks a list; where is Hypothesis.Probes, Method or Rollbacks.

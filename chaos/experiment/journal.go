@@ -124,6 +124,11 @@ func (r *run) newJournal() *Journal {
 	}
 }
 
+func (j *Journal) close() {
+	j.End = time.Now().UTC()
+	j.Duration = j.End.Sub(j.Start).Seconds()
+}
+
 // warn adds a warning. They come before the method and after the rollbacks.
 func (r *run) warn(text string) {
 	r.journal.Warnings = append(r.journal.Warnings, r.secrets.Text(text))
@@ -163,8 +168,7 @@ func RunSimple(ctx context.Context, e *Experiment, dryRun bool, o *Options) (Res
 	}
 	state := r.verify(ctx)
 	r.journal.SteadyStates.Before, r.journal.SteadyStates.After = state, state
-	r.journal.End = time.Now().UTC()
-	r.journal.Duration = r.journal.End.Sub(r.journal.Start).Seconds()
+	r.journal.close()
 	return r.journal.Result(), nil
 }
 

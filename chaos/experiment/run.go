@@ -89,9 +89,7 @@ func (r *run) all(ctx context.Context) {
 	r.test(inTime)
 	r.rollBack(ctx)
 	r.verifyRecovered(ctx)
-	j := r.journal
-	j.End = time.Now().UTC()
-	j.Duration = j.End.Sub(j.Start).Seconds()
+	r.journal.close()
 }
 
 // test is the run without its rollbacks.

@@ -240,17 +240,8 @@ func (e *BudgetError) Error() string {
 	case "disk":
 		return "write: no space left on device"
 	}
-	return fmt.Sprintf("quota exceeded: %s of %s%s used", amount(e.Used), amount(e.Limit), e.unit()) + e.again()
-}
-
-func (e *BudgetError) unit() string {
-	switch e.Resource {
-	case "call", "token":
-		return " " + e.Resource + "s"
-	case "time":
-		return " seconds"
-	}
-	return ""
+	unit := map[string]string{"call": " calls", "token": " tokens", "time": " seconds"}[e.Resource]
+	return fmt.Sprintf("quota exceeded: %s of %s%s used", amount(e.Used), amount(e.Limit), unit) + e.again()
 }
 
 func (e *BudgetError) again() string {

@@ -30,17 +30,17 @@ var reorderCalls = &catalog.Remember[hold, meeting]{
 		Class: chaos.ClassProtocol},
 	Phase: chaos.PhaseBefore,
 	Inject: func(s *meeting, ctx context.Context, _ chaos.Call, p hold, args any, next chaos.Next) (any, error) {
-		wait, release := context.WithCancel(ctx)
-		defer release()
-		mine, other := s.meet(release)
-		if other != nil {
+		wait, release := context.WithCancelCause(ctx)
+		defer release(nil)
+		if other := s.meet(&release); other != nil {
 			skip(ctx)
-			defer s.overtake(other)
+			defer (*other)(errOvertaken)
 			return next(ctx, args)
 		}
 		err := chaos.Sleep(wait, p.Wait)
+		s.leave(&release)
 		switch {
-		case s.leave(mine):
+		case context.Cause(wait) == errOvertaken:
 			chaos.Changed(ctx)
 		case errors.Is(err, chaos.ErrDisarmed):
 		case err != nil:
@@ -56,44 +56,31 @@ type hold struct {
 	Wait time.Duration `json:"wait" bounds:"over=0" doc:"longest time that a call is held"`
 }
 
+var errOvertaken = errors.New("overtaken")
+
 type meeting struct {
 	mu   sync.Mutex
-	held *heldCall
-}
-
-// heldCall is a call that waits for another one to overtake it.
-type heldCall struct {
-	release  context.CancelFunc
-	overtook bool
+	held *context.CancelCauseFunc // of the call that waits for another one to overtake it; nil: none does
 }
 
 // meet returns the call that is held, or makes this one the held call.
-func (r *meeting) meet(release context.CancelFunc) (mine, other *heldCall) {
+func (r *meeting) meet(mine *context.CancelCauseFunc) (other *context.CancelCauseFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if other = r.held; other != nil {
-		r.held = nil
-		return nil, other
+		mine = nil
 	}
-	r.held = &heldCall{release: release}
-	return r.held, nil
+	r.held = mine
+	return other
 }
 
-func (r *meeting) overtake(other *heldCall) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	other.overtook = true
-	other.release()
-}
-
-// leave ends a wait, and reports whether another call overtook this one.
-func (r *meeting) leave(mine *heldCall) bool {
+// leave ends a wait.
+func (r *meeting) leave(mine *context.CancelCauseFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.held == mine {
 		r.held = nil
 	}
-	return mine.overtook
 }
 
 // LateResult times out the first matching call after wait and delivers its

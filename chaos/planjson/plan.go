@@ -78,16 +78,22 @@ func (p *Plan) Build(o *Options) (*chaos.Plan, error) {
 // Indented returns the plan as it is best kept in a file: long lines are broken
 // and indented, with a final newline. The same plan gives the same bytes.
 func (p *Plan) Indented() ([]byte, error) {
-	data, err := json.Marshal(p)
+	n, err := nodeOf(p, math.MaxInt)
+	if err != nil {
+		return nil, err
+	}
+	return n.Pretty(), nil
+}
+
+// nodeOf is the document of a value that has JSON of at most so many bytes.
+func nodeOf(v any, most int) (*strictjson.Node, error) {
+	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, &Error{Reason: BadValue, Err: err}
 	}
 	found := problems()
-	n := strictjson.Parse(data, math.MaxInt, found)
-	if n == nil {
-		return nil, found.Err()
-	}
-	return n.Pretty(), found.Err()
+	n := strictjson.Parse(data, most, found)
+	return n, found.Err()
 }
 
 // The document as the decoder binds it. The bounds repeat what NewPlan checks.
@@ -227,7 +233,7 @@ func describePart[T any](t *table, rule string, v T, found *strictjson.Problems)
 		doc.Params = d.Params
 	}
 	b := newBinder(t)
-	n, err := partNode(doc)
+	n, err := nodeOf(doc, maxBytes)
 	if err != nil {
 		return refuse(BadValue, "parameters that are a JSON object", err)
 	}
@@ -244,16 +250,6 @@ func describePart[T any](t *table, rule string, v T, found *strictjson.Problems)
 		return refuse(NeedsCode, why, nil)
 	}
 	return doc
-}
-
-func partNode(doc Part) (*strictjson.Node, error) {
-	data, err := json.Marshal(doc)
-	if err != nil {
-		return nil, err
-	}
-	found := problems()
-	n := strictjson.Parse(data, maxBytes, found)
-	return n, found.Err()
 }
 
 // unlike says how the part that was read back differs from the one that was

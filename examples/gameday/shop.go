@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -105,13 +104,11 @@ func (c *client) get(ctx context.Context, point, lane string) error {
 	return nil
 }
 
-var errNoAddress = errors.New("gameday: its address is not known yet")
-
 func (c *client) url(point string) (string, error) {
 	service, path, _ := strings.Cut(point, ".")
 	addr := c.addr(service)
 	if addr == "" {
-		return "", fmt.Errorf("%w: %s", errNoAddress, service)
+		return "", fmt.Errorf("gameday: the address of %s is not known yet", service)
 	}
 	return "http://" + addr + "/" + path, nil
 }

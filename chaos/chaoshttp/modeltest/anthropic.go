@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -97,13 +98,8 @@ func (q *query) readBlocks(where, role string, content parts) *problem {
 }
 
 func refuseAnthropic(p *problem) any {
-	kind := "invalid_request_error"
-	switch p.status {
-	case http.StatusNotFound:
-		kind = "not_found_error"
-	case http.StatusRequestEntityTooLarge:
-		kind = "request_too_large"
-	}
+	kind := cmp.Or(map[int]string{http.StatusNotFound: "not_found_error",
+		http.StatusRequestEntityTooLarge: "request_too_large"}[p.status], "invalid_request_error")
 	return object{"type", "error", "error", object{"type", kind, "message", p.String()}, "request_id", "req_modeltest"}
 }
 
@@ -116,7 +112,7 @@ func wholeAnthropic(r *reply) any {
 		blocks = append(blocks,
 			object{"type", "tool_use", "id", c.ID, "name", c.Name, "input", json.RawMessage(c.Args)})
 	}
-	return anthropicMessage(r, blocks, anthropicReason(r), r.OutputTokens)
+	return anthropicMessage(r, blocks, r.reason("tool_use", "end_turn"), r.OutputTokens)
 }
 
 func anthropicMessage(r *reply, blocks []object, reason any, out int) object {
@@ -128,13 +124,6 @@ func anthropicMessage(r *reply, blocks []object, reason any, out int) object {
 			"cache_creation_input_tokens", 0, "cache_read_input_tokens", 0, "service_tier", "standard",
 		},
 	}
-}
-
-func anthropicReason(r *reply) string {
-	if len(r.Calls) > 0 {
-		return "tool_use"
-	}
-	return "end_turn"
 }
 
 func streamAnthropic(r *reply, s *stream) {
@@ -157,7 +146,7 @@ func streamAnthropic(r *reply, s *stream) {
 			"input_json_delta", "partial_json", bits(c.Args))
 	}
 	send("message_delta",
-		"delta", object{"stop_reason", anthropicReason(r), "stop_sequence", nil},
+		"delta", object{"stop_reason", r.reason("tool_use", "end_turn"), "stop_sequence", nil},
 		"usage", object{"output_tokens", r.OutputTokens})
 	send("message_stop")
 }

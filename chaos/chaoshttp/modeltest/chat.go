@@ -135,18 +135,12 @@ func wholeChat(r *reply) any {
 		message = append(message, "tool_calls", calls)
 	}
 	return append(chatDocument(r, "chat.completion"),
-		"choices", []object{{"index", 0, "message", message, "finish_reason", chatReason(r)}}, "usage", chatUsage(r))
+		"choices", []object{{"index", 0, "message", message, "finish_reason", r.reason("tool_calls", "stop")}},
+		"usage", chatUsage(r))
 }
 
 func chatDocument(r *reply, kind string) object {
 	return object{"id", r.id("chatcmpl-"), "object", kind, "created", r.created, "model", r.model}
-}
-
-func chatReason(r *reply) string {
-	if len(r.Calls) > 0 {
-		return "tool_calls"
-	}
-	return "stop"
 }
 
 func chatUsage(r *reply) object {
@@ -184,7 +178,7 @@ func streamChat(r *reply, s *stream) {
 			delta(object{"tool_calls", []object{{"index", i, "function", object{"arguments", bit}}}}, nil)
 		}
 	}
-	delta(object{}, chatReason(r))
+	delta(object{}, r.reason("tool_calls", "stop"))
 	if r.asked.usage {
 		send([]object{}, chatUsage(r))
 	}

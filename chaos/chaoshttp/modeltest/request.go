@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -113,9 +114,6 @@ func newest(all []Message) []Message {
 }
 
 func describe(messages []Message) string {
-	if len(messages) == 0 {
-		return "none"
-	}
 	var texts []string
 	for _, m := range messages {
 		text := []rune(m.Text)
@@ -124,7 +122,7 @@ func describe(messages []Message) string {
 		}
 		texts = append(texts, fmt.Sprintf("%s %q", m.Role, string(text)))
 	}
-	return strings.Join(texts, ", ")
+	return cmp.Or(strings.Join(texts, ", "), "none")
 }
 
 // check returns what is wrong with an answer to r, joined.

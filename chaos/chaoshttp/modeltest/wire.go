@@ -147,6 +147,14 @@ func (r *reply) id(prefix string, of ...int) string {
 	return fmt.Sprintf("%s%016x", prefix, sum)
 }
 
+// reason is why the model stopped, in the words of the provider.
+func (r *reply) reason(calls, otherwise string) string {
+	if len(r.Calls) > 0 {
+		return calls
+	}
+	return otherwise
+}
+
 func (r *reply) response(api wire) response {
 	name := "X-Request-Id"
 	if api.name == "anthropic" {

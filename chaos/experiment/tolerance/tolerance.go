@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -59,22 +58,9 @@ func document(v any) (json.RawMessage, error) {
 
 // Equal holds for an output equal to want: a boolean, a text, a number, or any
 // other value with a JSON form. Numbers are compared exactly.
-func Equal(want any) experiment.Tolerance { return OneOf(want) }
-
-// OneOf holds for an output equal to one of the values.
-func OneOf(values ...any) experiment.Tolerance {
-	var docs []json.RawMessage
-	var err error
-	if len(values) == 0 {
-		err = errors.New("tolerance: one of no values; allowed: at least one")
-	}
-	for _, v := range values {
-		doc, wrong := document(v)
-		docs, err = append(docs, doc), errors.Join(err, wrong)
-	}
-	return rule{err, func(got json.RawMessage) bool {
-		return slices.ContainsFunc(docs, func(want json.RawMessage) bool { return jsonhash.Same(got, want) })
-	}}
+func Equal(want any) experiment.Tolerance {
+	doc, err := document(want)
+	return rule{err, func(got json.RawMessage) bool { return jsonhash.Same(got, doc) }}
 }
 
 // Range holds for a number from lo to hi, both included, also if it is written as a

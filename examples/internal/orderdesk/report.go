@@ -36,8 +36,7 @@ func honest(w *work) string {
 }
 
 func refusalOf(w *work) string {
-	var r *refusal
-	if errors.As(errors.Join(w.lookup, w.action), &r) {
+	if r, ok := errors.AsType[*refusal](errors.Join(w.lookup, w.action)); ok {
 		return r.text
 	}
 	return "the shop's rules do not allow it"

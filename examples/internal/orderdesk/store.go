@@ -53,11 +53,7 @@ func once[Out any](ctx context.Context, s *store, earlier, request string, scan 
 	if err != nil {
 		return out, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, ignoreDone(tx.Rollback()))
-		}
-	}()
+	defer func() { _ = tx.Rollback() }() // nothing, once it is committed
 	out, err = scan(tx.QueryRowContext(ctx, earlier, request))
 	if errors.Is(err, sql.ErrNoRows) {
 		var made *sql.Row
@@ -69,14 +65,6 @@ func once[Out any](ctx context.Context, s *store, earlier, request string, scan 
 		return out, err
 	}
 	return out, tx.Commit()
-}
-
-// ignoreDone leaves out what Rollback says when the context has already rolled back.
-func ignoreDone(err error) error {
-	if errors.Is(err, sql.ErrTxDone) {
-		return nil
-	}
-	return err
 }
 
 // nullable stores no idempotency key as NULL.

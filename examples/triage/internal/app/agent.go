@@ -26,13 +26,13 @@ const (
 // commandOf is the agent that the settings ask for. Agents run in their
 // workspaces, so paths are made absolute. The error names every file that is missing.
 func commandOf(s *settings.Settings) (*incident.Command, error) {
-	secrets := []string{string(s.Token), string(s.AnthropicKey), string(s.OpenAIKey), string(s.SlackWebhook)}
+	secrets := []string{s.Token, s.AnthropicKey, s.OpenAIKey, s.SlackWebhook}
 	for _, name := range inheritedKeys() {
 		secrets = append(secrets, os.Getenv(name))
 	}
 	c := &incident.Command{
 		Model: s.Model, AllowedTools: s.AllowedTools, Redact: func(text string) string { return policy.Redact(text, secrets...) },
-		Env: map[string]string{envEndpoint: s.Endpoint, envToken: string(s.Token), "AGENT_CLI": s.CLI},
+		Env: map[string]string{envEndpoint: s.Endpoint, envToken: s.Token, "AGENT_CLI": s.CLI},
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -47,16 +47,16 @@ func commandOf(s *settings.Settings) (*incident.Command, error) {
 	c.Path, c.SystemPromptFile = []string{"bash", script}, prompt
 	switch s.CLI {
 	case "claude":
-		c.Env["ANTHROPIC_API_KEY"] = string(s.AnthropicKey)
+		c.Env["ANTHROPIC_API_KEY"] = s.AnthropicKey
 	case "codex":
-		c.Env["OPENAI_API_KEY"] = string(s.OpenAIKey)
+		c.Env["OPENAI_API_KEY"] = s.OpenAIKey
 	case "gemini":
 		c.Pass = inheritedKeys()
 	case "goose": // it takes whichever key its provider needs
 		c.Pass = append(inheritedKeys(), "GOOSE_PROVIDER", "GOOSE_MODEL")
-		for name, key := range map[string]settings.Secret{"ANTHROPIC_API_KEY": s.AnthropicKey, "OPENAI_API_KEY": s.OpenAIKey} {
+		for name, key := range map[string]string{"ANTHROPIC_API_KEY": s.AnthropicKey, "OPENAI_API_KEY": s.OpenAIKey} {
 			if key != "" {
-				c.Env[name] = string(key)
+				c.Env[name] = key
 			}
 		}
 	}

@@ -16,7 +16,7 @@ func (p *Program) serve(ctx context.Context, s *settings.Settings) (err error) {
 	log := slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: s.LogLevel}))
 	agent, wrong := commandOf(s)
 	store, storeWrong := p.store(ctx, s)
-	slack, slackWrong := incident.NewSlack(&incident.SlackOptions{Webhook: string(s.SlackWebhook)})
+	slack, slackWrong := incident.NewSlack(&incident.SlackOptions{Webhook: s.SlackWebhook})
 	defer func() {
 		if store != nil {
 			err = errors.Join(err, store.Close())
@@ -48,7 +48,7 @@ func (p *Program) serve(ctx context.Context, s *settings.Settings) (err error) {
 	}
 	log.Info("listening", "endpoint", settings.WithoutUser(s.Endpoint), "agent", s.CLI, "workspaces", s.WorkspaceRoot)
 	err = pipeline(ctx, runner, &incident.Subscriber{
-		Endpoint: s.Endpoint, Token: string(s.Token), Mode: s.Mode, Sink: runner.Offer, Log: log,
+		Endpoint: s.Endpoint, Token: s.Token, Mode: s.Mode, Sink: runner.Offer, Log: log,
 	})
 	fmt.Fprintln(p.Stdout, counted(runner.Counts()))
 	return err

@@ -36,16 +36,13 @@ func (s Server) Dial(ctx context.Context) (*Session, error) {
 }
 
 // A Session is an open connection.
-type Session struct{ mcp *mcp.ClientSession }
-
-// Close ends the session.
-func (s *Session) Close() error { return s.mcp.Close() }
+type Session struct{ *mcp.ClientSession }
 
 // Call calls a tool and reads its JSON into answer.
 func (s *Session) Call(ctx context.Context, name string, args map[string]any, answer any) error {
 	text, err := json.Marshal(args)
 	if err == nil {
-		text, err = client.Registry(s.mcp).CallTool(ctx, name, text)
+		text, err = client.Registry(s.ClientSession).CallTool(ctx, name, text)
 	}
 	if err == nil {
 		err = json.Unmarshal(text, answer)

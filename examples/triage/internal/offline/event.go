@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -19,17 +18,13 @@ type Event struct {
 	At     time.Time `json:"timestamp"` // when the fault was first seen
 }
 
-// maxRecord bounds what is read of a record.
-const maxRecord = 4 << 20
-
 // ReadEvent takes the event from the record in a workspace.
 func ReadEvent(workspace string) (e Event, err error) {
-	f, err := os.Open(filepath.Join(workspace, incident.RecordFile))
-	if err != nil {
-		return e, fmt.Errorf("offline: %w", err)
+	doc, err := os.ReadFile(filepath.Join(workspace, incident.RecordFile))
+	if err == nil {
+		err = json.Unmarshal(doc, &e)
 	}
-	defer f.Close()
-	if err := json.NewDecoder(io.LimitReader(f, maxRecord)).Decode(&e); err != nil {
+	if err != nil {
 		return e, fmt.Errorf("offline: %s: %w", incident.RecordFile, err)
 	}
 	if e.At.IsZero() {

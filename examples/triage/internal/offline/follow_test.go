@@ -168,7 +168,7 @@ func TestWhatCannotBeAsked(t *testing.T) {
 
 func TestReadEvent(t *testing.T) {
 	for record, want := range map[string]string{
-		``:                        "incident.json: EOF",
+		``:                        "incident.json: unexpected end of JSON input",
 		`{"timestamp":"today"}`:   "incident.json: ",
 		`{"faultType":"error"}`:   "no timestamp",
 		strings.Repeat("[", 10e3): "incident.json: ",

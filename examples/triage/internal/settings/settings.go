@@ -16,31 +16,10 @@ import (
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
-// A Secret is a text that is not printed: not by fmt, not by a logger, not as
-// JSON. Its value is string(s).
-type Secret string
-
-// String hides the value.
-func (s Secret) String() string {
-	if s == "" {
-		return "(not set)"
-	}
-	return "(hidden)"
-}
-
-// GoString hides the value.
-func (s Secret) GoString() string { return s.String() }
-
-// LogValue hides the value.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
-
-// MarshalText hides the value.
-func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
 // Settings are the settings of a runner program, see [Load].
 type Settings struct {
 	Endpoint         string            // K8S_CLUSTER_MCP_ENDPOINT, required
-	Token            Secret            // MCP_TOKEN
+	Token            string            // MCP_TOKEN, a secret
 	WorkspaceRoot    string            // WORKSPACE_ROOT
 	Mode             string            // SUBSCRIBE_MODE
 	MinSeverity      incident.Severity // MIN_SEVERITY
@@ -50,19 +29,17 @@ type Settings struct {
 	Model            string            // AGENT_MODEL
 	Timeout          time.Duration     // AGENT_TIMEOUT, in seconds
 	CLI              string            // AGENT_CLI
-	AnthropicKey     Secret            // ANTHROPIC_API_KEY, required for claude
-	OpenAIKey        Secret            // OPENAI_API_KEY, required for codex
-	SlackWebhook     Secret            // SLACK_WEBHOOK_URL
+	AnthropicKey     string            // ANTHROPIC_API_KEY, a secret, required for claude
+	OpenAIKey        string            // OPENAI_API_KEY, a secret, required for codex
+	SlackWebhook     string            // SLACK_WEBHOOK_URL, a secret
 	StorageURL       string            // STORAGE_URL
 	LogLevel         slog.Level        // LOG_LEVEL
 	Shutdown         time.Duration     // SHUTDOWN_TIMEOUT, in seconds
 }
 
-// An Error is one wrong setting. The value of a secret is not kept.
-type Error = scoring.FieldError
-
+// wrong is one wrong setting. The value of a secret is not kept.
 func wrong(name, value, allowed string) error {
-	e := &Error{Package: "triage", Field: name, Allowed: allowed}
+	e := &scoring.FieldError{Package: "triage", Field: name, Allowed: allowed}
 	if value != "" {
 		e.Value = value
 	}
@@ -77,10 +54,8 @@ type setting struct {
 	secret                 bool
 }
 
-// AgentCLIs are the agents that AGENT_CLI may name.
-func AgentCLIs() []string { return []string{"claude", "codex", "goose", "gemini", "offline"} }
-
 func (s *Settings) table() []setting {
+	agents := []string{"claude", "codex", "goose", "gemini", "offline"}
 	return []setting{
 		{"K8S_CLUSTER_MCP_ENDPOINT", "", "URL of the MCP server whose faults are investigated", httpURL(&s.Endpoint), false},
 		{"MCP_TOKEN", "", "bearer token for that server", anyText(&s.Token), true},
@@ -95,7 +70,7 @@ func (s *Settings) table() []setting {
 			anyText(&s.AllowedTools), false},
 		{"AGENT_MODEL", "sonnet", "model that it uses", filled(&s.Model), false},
 		{"AGENT_TIMEOUT", "300", "seconds that it may take", seconds(&s.Timeout), false},
-		{"AGENT_CLI", "claude", "the agent: " + strings.Join(AgentCLIs(), ", "), oneOf(&s.CLI, AgentCLIs()...), false},
+		{"AGENT_CLI", "claude", "the agent: " + strings.Join(agents, ", "), oneOf(&s.CLI, agents...), false},
 		{"ANTHROPIC_API_KEY", "", "required for claude", anyText(&s.AnthropicKey), true},
 		{"OPENAI_API_KEY", "", "required for codex", anyText(&s.OpenAIKey), true},
 		{"SLACK_WEBHOOK_URL", "", "where incidents are announced", anyText(&s.SlackWebhook), true},
@@ -159,8 +134,8 @@ func (s *Settings) keys() (problems []error) {
 	return problems
 }
 
-func anyText[T ~string](to *T) func(string) string {
-	return func(value string) string { *to = T(value); return "" }
+func anyText(to *string) func(string) string {
+	return func(value string) string { *to = value; return "" }
 }
 
 // checked takes any text, and says what is allowed unless it is ok.
