@@ -3,6 +3,7 @@ package chaoshttp
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -283,11 +284,9 @@ func argumentRow(r catalog.Row, change func(c chaos.Call, args *jsonedit.Value, 
 			}
 			i := int(c.Draw(drawArgument) * float64(doc.Len()))
 			if p.Name != "" {
-				for i = 0; i < doc.Len() && doc.Key(i) != p.Name; {
-					i++
-				}
+				i = slices.Index(doc.Keys(), p.Name)
 			}
-			if i == doc.Len() {
+			if i < 0 {
 				return args
 			}
 			change(c, doc, i)

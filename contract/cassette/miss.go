@@ -153,7 +153,7 @@ func (q *request) modelTarget() string {
 		return target
 	}
 	if d, ok := jsonedit.Parse(q.kept.Body); ok {
-		if i, ok := d.Lookup("model"); ok && d.String(i) != "" {
+		if i, ok := d.Member(0, "model"); ok && d.String(i) != "" {
 			return target + "#" + d.String(i)
 		}
 	}
