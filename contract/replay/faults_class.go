@@ -26,10 +26,7 @@ var (
 // statusOf is the HTTP status of a failure: the recorded one, else the one that its text
 // names; 0: none.
 func statusOf(e *findings.CallError) int {
-	if e.Status != 0 {
-		return e.Status
-	}
-	return retryable.StatusIn(e.Text)
+	return cmp.Or(e.Status, retryable.StatusIn(e.Text))
 }
 
 // timedOut reports whether a failure is a time-out. A status says so alone; without one

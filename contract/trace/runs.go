@@ -101,10 +101,7 @@ type kept struct {
 
 // NewRuns makes an empty Runs. The error joins every problem of the options.
 func NewRuns(o *RunsOptions) (*Runs, error) {
-	s := &Runs{}
-	if o != nil {
-		s.options = *o
-	}
+	s := &Runs{options: *cmp.Or(o, &RunsOptions{})}
 	wrong := fields.ListUpTo(maxReported)
 	if s.options.MaxRuns < 0 || s.options.MaxRuns == 1 || s.options.MaxRuns > largestMaxRuns {
 		wrong.Wrong("maxRuns", s.options.MaxRuns, "2 to 65536 runs, or 0 for 100")

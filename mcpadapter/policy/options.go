@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"io"
@@ -107,9 +108,7 @@ type Gate struct {
 // New returns a gate for a copy of the options. Its error joins all problems,
 // each a [*FieldError], except for read-write mode that was enabled only once.
 func New(o *Options) (*Gate, error) {
-	if o == nil {
-		o = new(Options)
-	}
+	o = cmp.Or(o, &Options{})
 	problems := fields.List()
 	bad := problems.Wrongf
 	rows, err := compile(o)
