@@ -11,7 +11,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
-	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
@@ -103,7 +102,7 @@ func (b *binder) part(n *strictjson.Node, v reflect.Value) bool {
 		if b.Full() {
 			return false
 		}
-		b.AddError(&Error{Pointer: jsonedit.Join(n.Pointer(), "kind"), Reason: UnknownKind,
+		b.AddError(&Error{Pointer: n.Pointer() + "/kind", Reason: UnknownKind,
 			Value:   strictjson.Short(string(strictjson.Quote(doc.Kind))),
 			Allowed: text.OneOf(doc.Kind, slices.Sorted(maps.Keys(side.rows)))})
 		return false

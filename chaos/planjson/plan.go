@@ -10,7 +10,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
-	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
@@ -153,7 +152,7 @@ func (b *binder) ruleErrors(err error) {
 	for _, problem := range fielderror.Apart(err) {
 		e := &Error{Reason: BadValue, Err: problem}
 		if r, ok := problem.(*chaos.RuleError); ok {
-			e.Pointer = jsonedit.Join(fmt.Sprintf("/rules/%d", r.Index), members[r.Field])
+			e.Pointer = fmt.Sprintf("/rules/%d/%s", r.Index, members[r.Field])
 			if e.Allowed = r.Allowed; r.Value != nil {
 				e.Value = strictjson.Short(fmt.Sprintf("%#v", r.Value))
 				if d, ok := r.Value.(time.Duration); ok { // as the document has it, not in nanoseconds

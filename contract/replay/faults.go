@@ -58,7 +58,8 @@ type FaultOptions struct {
 // nobody knows of some whether they did, or some were not imported, it is an error that asks:
 // without rules a scenario would be a calm one.
 func (s *Session) Faults(o *FaultOptions) ([]chaos.Rule, error) {
-	f := ruleMaker{FaultOptions: *cmp.Or(o, &FaultOptions{}), calls: s.Calls, byLane: s.hasLanes(), problems: fields.List()}
+	o = cmp.Or(o, &FaultOptions{})
+	f := ruleMaker{FaultOptions: *o, calls: s.Calls, byLane: s.hasLanes(), problems: fields.List()}
 	f.problems.Demand(f.SlowerThan >= 0, "SlowerThan", f.SlowerThan, "a duration of 0 or more")
 	f.place()
 	for i := range f.calls {

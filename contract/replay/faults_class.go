@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -101,12 +102,7 @@ func errorKind(api chaoshttp.API, status int, text string) chaoshttp.ErrorKind {
 		return ""
 	}
 	openAI, says := api == chaoshttp.OpenAI, func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(strings.ToLower(text), w) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(strings.ToLower(text), w) })
 	}
 	switch {
 	case status == 400 && says("context_length", "context length", "prompt is too long"):

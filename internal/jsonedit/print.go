@@ -60,9 +60,9 @@ func respelled(raw []byte) []byte {
 const lineWidth = 120
 
 // AppendLines appends node i of a document that has no white space: a value on one line if it fits, otherwise its parts
-// on lines of their own, indented further than indent. The outermost object or list is always broken, and the names of members
-// do not count for the width; with strict they count as all that stands before the value on its line, and an outermost
-// object that fits stays on its line.
+// on lines of their own, indented further than indent. The outermost object or list is always broken, and the names of
+// members do not count for the width; with strict they count as all that stands before the value on its line, and an
+// outermost object that fits stays on its line.
 func (d *Doc) AppendLines(dst []byte, i int, indent string, strict bool) []byte {
 	n, kind := d.Nodes[i], d.Kind(i)
 	first := i + 1

@@ -42,7 +42,8 @@ func Holds(t, of reflect.Type, path ...reflect.Type) bool {
 	if t.Kind() != reflect.Struct || slices.Contains(path, t) {
 		return t == of
 	}
-	return t == of || slices.ContainsFunc(Fields(t), func(f Field) bool { return Holds(f.Type, of, append(path, t)...) })
+	path = append(path, t)
+	return t == of || slices.ContainsFunc(Fields(t), func(f Field) bool { return Holds(f.Type, of, path...) })
 }
 
 func (f *Field) bounded() bool { return f.min != nil || f.over != nil || f.max != nil || f.Enum != nil }

@@ -32,7 +32,7 @@ type Tag struct {
 	Over    string   // the value must be more
 	Max     string   // the most
 	Enum    []string // the texts that are allowed; an empty one stands for a member that is left out
-	Allowed string   // what an error says is allowed; of [Fields] that have bounds it is made of these where the tag has none
+	Allowed string   // what an error says is allowed; [Fields] makes it of the bounds where the tag has none
 }
 
 // Fields lists the members of a struct, with those of embedded structs.

@@ -37,9 +37,7 @@ func Env(getenv func(string) string, o *Options) (*Options, error) {
 	problems := fields.List()
 	if text := getenv(envMode); strings.TrimSpace(text) != "" {
 		mode, err := ParseMode(text)
-		if err != nil {
-			problems.Add(err)
-		}
+		problems.Add(err)
 		c.Mode = mode
 	}
 	if text := strings.TrimSpace(getenv(envEnableWrite)); text != "" {

@@ -112,9 +112,7 @@ func New(o *Options) (*Gate, error) {
 	problems := fields.List()
 	bad := problems.Wrongf
 	rows, err := compile(o)
-	if err != nil {
-		problems.Add(err)
-	}
+	problems.Add(err)
 	requests := compileRequests(o.Requests, bad)
 	switch {
 	case o.Mode > ReadWrite:
@@ -131,9 +129,7 @@ func New(o *Options) (*Gate, error) {
 	all := slices.Clone(o.Tokens)
 	if o.TokensFile != "" {
 		filed, err := readTokens(o.TokensFile)
-		if err != nil {
-			problems.Add(err)
-		}
+		problems.Add(err)
 		all = append(all, filed...)
 	}
 	checkTokens(bad, all)
