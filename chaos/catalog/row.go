@@ -159,7 +159,7 @@ func (r *Row) Build(params any) any {
 func (r *Row) Describe(params any) chaos.Description {
 	d := chaos.Description{Kind: r.Kind, Layer: r.Layer, Class: r.Class, Visibility: r.Visibility,
 		Persistence: r.Persistence, Effect: r.Effect}
-	d.Params, _ = strictjson.EncodeStruct(params, r.fields, special)
+	d.Params, _ = strictjson.EncodeStruct(nil, reflect.ValueOf(params), r.fields, special)
 	if string(d.Params) == "{}" {
 		d.Params = nil // all were left out
 	}
@@ -227,7 +227,7 @@ func (r *Row) Parameters() []Parameter {
 	list := make([]Parameter, len(r.fields))
 	for i, f := range r.fields {
 		list[i] = Parameter{Name: f.Name, Doc: f.Doc, Optional: f.Optional,
-			Allowed: cmp.Or(f.Says(), f.Allowed, types.Shape(f))}
+			Allowed: cmp.Or(f.Allowed, types.Shape(f))}
 	}
 	return list
 }

@@ -299,9 +299,9 @@ func otherKeys(c chaos.Call, text string, all bool) string {
 		return text
 	}
 	drawn := int(c.Draw(drawArgument) * float64(object.Len()))
-	for i := range object.Len() {
+	for i, key := range object.Keys() {
 		if all || i == drawn {
-			object.Rename(i, otherKey(object.Key(i)))
+			object.Rename(i, otherKey(key))
 		}
 	}
 	return string(doc.Bytes())

@@ -102,7 +102,7 @@ func (b *binder) part(n *strictjson.Node, v reflect.Value) bool {
 		if b.Full() {
 			return false
 		}
-		b.AddError(&Error{Pointer: strictjson.Join(n.Pointer(), "kind"), Reason: UnknownKind,
+		b.AddError(&Error{Pointer: n.Pointer() + "/kind", Reason: UnknownKind,
 			Value:   strictjson.Short(string(strictjson.Quote(doc.Kind))),
 			Allowed: text.OneOf(doc.Kind, slices.Sorted(maps.Keys(side.rows)))})
 		return false

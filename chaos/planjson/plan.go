@@ -158,7 +158,7 @@ func (b *binder) ruleErrors(err error) {
 	for _, problem := range fielderror.Apart(err) {
 		e := &Error{Reason: BadValue, Err: problem}
 		if r, ok := problem.(*chaos.RuleError); ok {
-			e.Pointer = strictjson.Join(fmt.Sprintf("/rules/%d", r.Index), members[r.Field])
+			e.Pointer = fmt.Sprintf("/rules/%d/%s", r.Index, members[r.Field])
 			if e.Allowed = r.Allowed; r.Value != nil {
 				e.Value = strictjson.Short(fmt.Sprintf("%#v", r.Value))
 				if d, ok := r.Value.(time.Duration); ok { // as the document has it, not in nanoseconds

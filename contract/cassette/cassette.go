@@ -1,6 +1,7 @@
 package cassette
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -53,10 +54,7 @@ func Open(path string, o *Options) (*Cassette, error) {
 			}
 		}
 	}
-	if f == nil {
-		f = &tape.File{}
-	}
-	c.studio = openStudio(f.Exchanges, s)
+	c.studio = openStudio(cmp.Or(f, &tape.File{}).Exchanges, s)
 	c.index = sync.OnceValue(c.newIndex)
 	c.closed = sync.OnceValue(c.close)
 	return c, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/modelapi"
 	"github.com/shakedown-go/shakedown/internal/nearest"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // A MissError reports that a tape has no answer to a request, and how far the nearest recorded request is from it. It
@@ -41,14 +42,14 @@ type Difference = nearest.Place
 // Error explains the miss on several lines.
 func (e *MissError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "cassette: %s has no answer to request %d", nearest.Printable(e.Path), e.Request)
+	fmt.Fprintf(&b, "cassette: %s has no answer to request %d", text.Printed(e.Path), e.Request)
 	if e.Cell != "" {
-		fmt.Fprintf(&b, " of cell %s", nearest.Printable(e.Cell))
+		fmt.Fprintf(&b, " of cell %s", text.Printed(e.Cell))
 	}
 	if e.Lane != "" {
-		fmt.Fprintf(&b, ", lane %s", nearest.Printable(e.Lane))
+		fmt.Fprintf(&b, ", lane %s", text.Printed(e.Lane))
 	}
-	fmt.Fprintf(&b, "\n  %s\n", nearest.Printable(e.Target))
+	fmt.Fprintf(&b, "\n  %s\n", text.Printed(e.Target))
 	near := fmt.Sprintf("nearest: exchange %d of %d", e.Nearest, e.Exchanges)
 	switch {
 	case e.Nearest == 0:
@@ -153,7 +154,7 @@ func (q *request) modelTarget() string {
 		return target
 	}
 	if d, ok := jsonedit.Parse(q.kept.Body); ok {
-		if i, ok := d.Lookup("model"); ok && d.String(i) != "" {
+		if i, ok := d.Member(0, "model"); ok && d.String(i) != "" {
 			return target + "#" + d.String(i)
 		}
 	}

@@ -90,10 +90,7 @@ func (s *settings) redacted(target string, doc []byte) (clean []byte, err error)
 
 func (o *Options) settings() (*settings, error) {
 	problems := fielderror.Package("cassette").List()
-	s := &settings{}
-	if o != nil {
-		s.Options = *o
-	}
+	s := &settings{Options: *cmp.Or(o, &Options{})}
 	field := "Mode"
 	if s.Mode == "" {
 		field, s.Mode = EnvMode, cmp.Or(Mode(os.Getenv(EnvMode)), Replay)

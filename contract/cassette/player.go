@@ -2,6 +2,7 @@ package cassette
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -68,10 +69,7 @@ func (p *Player) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	q := request{Request: r, sent: sent, target: chaoshttp.Target(r)}
 	q.cell, q.lane = cellOf(ctx), chaos.LaneOf(ctx)
-	q.kept = tape.Request{Method: r.Method, URL: tape.Clean(r), Body: sent}
-	if q.kept.Method == "" {
-		q.kept.Method = http.MethodGet
-	}
+	q.kept = tape.Request{Method: cmp.Or(r.Method, http.MethodGet), URL: tape.Clean(r), Body: sent}
 	if len(sent) > 0 {
 		if q.kept.Body, err = p.cassette.settings.redacted(q.target, sent); err != nil {
 			return nil, p.fail(err)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract/cassette/internal/tape"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
-	"github.com/shakedown-go/shakedown/internal/nearest"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // A studio has the answers, makes live calls and keeps theirs. Its goroutines and channels are made outside of every
@@ -201,9 +201,9 @@ func (s *studio) lacking() error {
 		if l.unread && slices.ContainsFunc(s.strips[l.slot].entries, kept) {
 			continue
 		}
-		text := s.secrets.Hide(fmt.Appendf(nil, "the answer to %s%s is not on the tape: %s",
+		lacks := s.secrets.Hide(fmt.Appendf(nil, "the answer to %s%s is not on the tape: %s",
 			l.target, ofCell(l.cell), l.why))
-		problems.Add(errors.New("cassette: " + nearest.Printable(string(text))))
+		problems.Add(errors.New("cassette: " + text.Printed(string(lacks))))
 	}
 	return problems.Err()
 }

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -108,11 +109,8 @@ func (r *Repeats) test() (p stats.PValue, err error) {
 // difference between independent proportions, Statistics in Medicine 17, 1998.
 func unpairedDifference(before, after stats.Tally) (stats.Difference, error) {
 	was, err := scoring.Wilson(before.Passed, before.Trials, scoring.Level95)
-	if err != nil {
-		return stats.Difference{}, err
-	}
-	is, err := scoring.Wilson(after.Passed, after.Trials, scoring.Level95)
-	if err != nil {
+	is, wrong := scoring.Wilson(after.Passed, after.Trials, scoring.Level95)
+	if err = errors.Join(err, wrong); err != nil {
 		return stats.Difference{}, err
 	}
 	p, q := share(before.Passed, before.Trials), share(after.Passed, after.Trials)

@@ -91,10 +91,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // an answer, or of more than 1 MiB, is an [*Error]. The agent is safe for concurrent use if
 // Encode, Decode and Client are.
 func Agent(options *Options) contract.Agent {
-	var o Options
-	if options != nil {
-		o = *options
-	}
+	o := *cmp.Or(options, &Options{})
 	o.Header = o.Header.Clone()
 	if o.Encode == nil {
 		o.Encode = encodeInput

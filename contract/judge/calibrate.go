@@ -80,9 +80,7 @@ type Calibration struct {
 // an error of ctx; and judgements that name no judge, or different ones. Failures of the
 // judge itself are counted, but an error is returned if there was nothing else.
 func Calibrate(ctx context.Context, j invariant.Judge, labelled []Label, o *CalibrateOptions) (*Calibration, error) {
-	if o == nil {
-		o = &CalibrateOptions{}
-	}
+	o = cmp.Or(o, &CalibrateOptions{})
 	if err := checkLabels(j, labelled, o); err != nil {
 		return nil, err
 	}
@@ -211,10 +209,11 @@ func Load(path string) (*Calibration, error) {
 		return nil, fmt.Errorf("judge: %w", err)
 	}
 	c := new(Calibration)
-	if err := decode(path, doc, c); err != nil {
-		return nil, err
+	err = strictjson.Decode(doc, c, func(p *strictjson.Problem) error { return p.Field(fields) })
+	if err == nil {
+		err = c.check()
 	}
-	if err := c.check(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("judge: %s: %w", path, err)
 	}
 	c.rate() // whatever the file says: its intervals are for people
@@ -258,13 +257,4 @@ const (
 func ruled(ctx context.Context, judge invariant.Judge, q invariant.Question) (j invariant.Judgement, err error) {
 	defer usercode.Recover(&err, "the judge")
 	return judge(ctx, q)
-}
-
-// decode reads a file strictly; errors name it.
-func decode(path string, doc []byte, into any) error {
-	err := strictjson.Decode(doc, into, func(p *strictjson.Problem) error { return p.Field(fields) })
-	if err != nil {
-		return fmt.Errorf("judge: %s: %w", path, err)
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,9 +73,7 @@ var ErrCallsUsedUp = errors.New("judge: the calls of the judge are used up")
 // A fence makes it harder to talk a model round, and not impossible: see [Attack].
 func Chat(ask func(ctx context.Context, system, user string) (string, error), o *ChatOptions) (invariant.Judge, error) {
 	p := fields.List()
-	if o == nil {
-		o = &ChatOptions{}
-	}
+	o = cmp.Or(o, &ChatOptions{})
 	p.Demand(ask != nil, "ask", fielderror.Found("nil"), "a function")
 	p.Demand(strings.TrimSpace(o.Name) != "", "ChatOptions.Name", o.Name, "a name that is not empty")
 	p.Demand(o.Times >= 0 && o.Times <= mostTimes, "ChatOptions.Times", o.Times, "0 to 9")
@@ -85,12 +84,7 @@ func Chat(ask func(ctx context.Context, system, user string) (string, error), o 
 		return nil, err
 	}
 	c := &chat{ChatOptions: *o, send: ask}
-	if c.Times == 0 {
-		c.Times = defaultTimes
-	}
-	if c.Timeout == 0 {
-		c.Timeout = defaultTimeout
-	}
+	c.Times, c.Timeout = cmp.Or(c.Times, defaultTimes), cmp.Or(c.Timeout, defaultTimeout)
 	return c.judge, nil
 }
 

@@ -42,9 +42,7 @@ func (s *Set) Scenarios(ctx context.Context, prompts []string, rules ...chaos.Ru
 	scenarios []contract.Scenario, unchanged []Unchanged, err error,
 ) {
 	p := fields.List()
-	if len(prompts) == 0 {
-		p.Wrong("prompts", fielderror.Found("empty"), "one or more")
-	}
+	p.Demand(len(prompts) > 0, "prompts", fielderror.Found("empty"), "one or more")
 	for i, prompt := range prompts {
 		if !utf8.ValidString(prompt) {
 			p.Wrong(fmt.Sprintf("prompts[%d]", i), prompt, "valid UTF-8")

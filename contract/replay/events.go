@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -37,9 +38,7 @@ func FromEvents(o Origin, events []chaos.Event) (*Session, error) {
 				fmt.Sprintf("events of one cell; the first is of %q", events[0].Cell))
 		}
 	}
-	if o.Dialect == "" {
-		o.Dialect = "events"
-	}
+	o.Dialect = cmp.Or(o.Dialect, "events")
 	return &Session{Source: o, Calls: callsOf(events)}, nil
 }
 

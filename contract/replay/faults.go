@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,11 +58,8 @@ type FaultOptions struct {
 // nobody knows of some whether they did, or some were not imported, it is an error that asks:
 // without rules a scenario would be a calm one.
 func (s *Session) Faults(o *FaultOptions) ([]chaos.Rule, error) {
-	var options FaultOptions
-	if o != nil {
-		options = *o
-	}
-	f := ruleMaker{FaultOptions: options, calls: s.Calls, byLane: s.hasLanes(), problems: fields.List()}
+	o = cmp.Or(o, &FaultOptions{})
+	f := ruleMaker{FaultOptions: *o, calls: s.Calls, byLane: s.hasLanes(), problems: fields.List()}
 	f.problems.Demand(f.SlowerThan >= 0, "SlowerThan", f.SlowerThan, "a duration of 0 or more")
 	f.place()
 	for i := range f.calls {

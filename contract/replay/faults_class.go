@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -26,10 +27,7 @@ var (
 // statusOf is the HTTP status of a failure: the recorded one, else the one that its text
 // names; 0: none.
 func statusOf(e *findings.CallError) int {
-	if e.Status != 0 {
-		return e.Status
-	}
-	return retryable.StatusIn(e.Text)
+	return cmp.Or(e.Status, retryable.StatusIn(e.Text))
 }
 
 // timedOut reports whether a failure is a time-out. A status says so alone; without one
@@ -104,12 +102,7 @@ func errorKind(api chaoshttp.API, status int, text string) chaoshttp.ErrorKind {
 		return ""
 	}
 	openAI, says := api == chaoshttp.OpenAI, func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(strings.ToLower(text), w) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(strings.ToLower(text), w) })
 	}
 	switch {
 	case status == 400 && says("context_length", "context length", "prompt is too long"):

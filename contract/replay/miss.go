@@ -61,11 +61,11 @@ func (p *script) explain(at, number int, lane, tool string, args json.RawMessage
 	keys := redact.New(p.Secrets, redact.Patterns)
 	e := &MissError{Session: p.session.Name, Tool: tool, Args: keys.JSON(args, true)}
 	if lane != "" {
-		lane = ", lane " + nearest.Printable(lane)
+		lane = ", lane " + text.Printed(lane)
 	}
 	asked := strings.TrimSpace(tool + " " + text.Clip(string(e.Args), shownArgs))
 	e.text = fmt.Sprintf("replay: session %s has no answer to call %d of this run%s\n  %s\n",
-		e.Session, number, lane, nearest.Printable(asked))
+		e.Session, number, lane, text.Printed(asked))
 	if at >= 0 {
 		e.Nearest = at + 1
 		e.text += p.near(at) + ", which was recorded " + p.answers[at].hole
@@ -83,7 +83,7 @@ func (p *script) explain(at, number int, lane, tool string, args json.RawMessage
 				tools = append(tools, name)
 			}
 		}
-		e.text += nearest.Printable("the tool was not called; recorded are calls of " + text.Some(tools, 8) +
+		e.text += text.Printed("the tool was not called; recorded are calls of " + text.Some(tools, 8) +
 			text.Meant(tool, tools))
 	}
 	e.text += "\nPlayOptions.ByOrder answers by position, PlayOptions.Else by another registry"

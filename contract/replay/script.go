@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -61,10 +62,8 @@ func (e *equals) of(lane string) []int {
 }
 
 func newScript(s *Session, o *PlayOptions) (*script, error) {
-	p := &script{session: s, equals: map[request]*equals{}, keys: map[string]string{}, works: map[string]bool{}}
-	if o != nil {
-		p.PlayOptions = *o
-	}
+	p := &script{PlayOptions: *cmp.Or(o, &PlayOptions{}), session: s, equals: map[request]*equals{},
+		keys: map[string]string{}, works: map[string]bool{}}
 	if err := s.playable(); err != nil {
 		return nil, err
 	}
@@ -107,9 +106,7 @@ func newScript(s *Session, o *PlayOptions) (*script, error) {
 // playable checks a session that need not be one of a file: it may have no name.
 func (s *Session) playable() error {
 	own := *s
-	if own.Name == "" {
-		own.Name = "session"
-	}
+	own.Name = cmp.Or(own.Name, "session")
 	return own.Validate()
 }
 

@@ -46,10 +46,7 @@ type Session struct {
 // Findings returns what the calls of the session show. Of the options that o leaves out,
 // tools, prompts and answer are those of the session; o may be nil.
 func (s *Session) Findings(o *findings.Options) (*findings.Report, error) {
-	var options findings.Options
-	if o != nil {
-		options = *o
-	}
+	options := *cmp.Or(o, &findings.Options{})
 	if options.Tools == nil {
 		options.Tools = s.Tools
 	}

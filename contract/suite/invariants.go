@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,9 +111,7 @@ func (l *loader) invariant(n node) (v contract.Invariant, name string, fits bool
 // check holds the common keys to what they may be.
 func (in *invariantIn) check(k kind) bool {
 	before := in.l.r.Count()
-	if in.ID == "" {
-		in.ID = in.Type
-	}
+	in.ID = cmp.Or(in.ID, in.Type)
 	if !validName.MatchString(in.ID) {
 		in.l.r.Refuse(member(in.node, "id"), "letters, digits, '.', '_' and '-'", nil)
 	}

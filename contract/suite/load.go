@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,10 +35,7 @@ type loader struct {
 
 func newLoader(path string, folder *os.Root, o *Options) *loader {
 	l := &loader{r: newReader(path), folder: folder, dir: filepath.Dir(path), kinds: map[string]kind{},
-		modes: map[string]map[string]mode{toolFaults: {}, llmFaults: {}}}
-	if o != nil {
-		l.o = *o
-	}
+		modes: map[string]map[string]mode{toolFaults: {}, llmFaults: {}}, o: *cmp.Or(o, &Options{})}
 	for _, k := range kinds() {
 		l.kinds[k.name] = k
 	}

@@ -143,7 +143,7 @@ func (w *yamlWriter) parts(n *yaml.Node, pointer string, depth int) {
 			key = n.Content[i].Value
 			w.name(n.Content[i], names, pointer)
 		}
-		w.value(n.Content[i+step-1], strictjson.Join(pointer, key), depth)
+		w.value(n.Content[i+step-1], jsonedit.Join(pointer, key), depth)
 	}
 	w.text = append(w.text, open+2) // in ASCII brackets close two after they open
 }

@@ -98,9 +98,8 @@ func (o *OutageInjection) check(base *timeline.Run, wrong *fielderror.List) {
 		wrong.Wrong(field+"start", o.Start.String(),
 			fmt.Sprintf("bin 0 to %d of the run being varied, or a time in it", bins-1))
 	}
-	if o.DurationBins < 1 || o.DurationBins > maxOutageBins {
-		wrong.Wrong(field+"durationBins", o.DurationBins, "1 to 1048576")
-	}
+	wrong.Demand(o.DurationBins >= 1 && o.DurationBins <= maxOutageBins,
+		field+"durationBins", o.DurationBins, "1 to 1048576")
 }
 
 const maxOutageBins = 1 << 20

@@ -52,7 +52,7 @@ func NewRecorder(o *Options) (*Recorder, error) {
 	if run.Epoch.IsZero() {
 		run.Epoch = time.Now()
 	}
-	r := &Recorder{is: o.Type}
+	r := &Recorder{is: o.Type, pending: make(map[pendingCall]*timeline.Pending)}
 	var err error
 	if r.run, err = timeline.NewRun(&run); err != nil {
 		return nil, err
@@ -111,9 +111,6 @@ func (s *Source) Begin(_ context.Context, e chaos.Event) {
 	r.begun.Store(true)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.pending == nil {
-		r.pending = make(map[pendingCall]*timeline.Pending)
-	}
 	r.pending[pendingCall{s, e.Call}] = p
 }
 

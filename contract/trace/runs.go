@@ -101,21 +101,15 @@ type kept struct {
 
 // NewRuns makes an empty Runs. The error joins every problem of the options.
 func NewRuns(o *RunsOptions) (*Runs, error) {
-	s := &Runs{}
-	if o != nil {
-		s.options = *o
-	}
+	s := &Runs{options: *cmp.Or(o, &RunsOptions{})}
 	wrong := fields.ListUpTo(maxReported)
-	if s.options.MaxRuns < 0 || s.options.MaxRuns == 1 || s.options.MaxRuns > largestMaxRuns {
-		wrong.Wrong("maxRuns", s.options.MaxRuns, "2 to 65536 runs, or 0 for 100")
-	}
+	most := s.options.MaxRuns
+	wrong.Demand(most >= 0 && most != 1 && most <= largestMaxRuns, "maxRuns", most, "2 to 65536 runs, or 0 for 100")
 	s.options.MaxRuns = cmp.Or(s.options.MaxRuns, defaultMaxRuns)
-	if w := s.options.Workload; w != nil && w.Run == nil {
-		wrong.Wrong("workload.run", nil, "a function")
-	}
-	if _, err := NewRecorder(&s.options.Recorder); err != nil {
-		wrong.Add(err)
-	}
+	w := s.options.Workload
+	wrong.Demand(w == nil || w.Run != nil, "workload.run", nil, "a function")
+	_, err := NewRecorder(&s.options.Recorder)
+	wrong.Add(err)
 	if err := wrong.Err(); err != nil {
 		return nil, err
 	}
@@ -180,15 +174,9 @@ func (s *Runs) find(id string) *kept {
 
 func (e *Entry) check() error {
 	wrong := fields.ListUpTo(maxReported)
-	if e.Timeline == nil {
-		wrong.Wrong("timeline", nil, "a run")
-	}
-	if e.Kind != KindBaseline && e.Kind != KindScenario {
-		wrong.Wrong("kind", string(e.Kind), "baseline or scenario")
-	}
-	if err := checkLabel(e.Label); err != nil {
-		wrong.Add(err)
-	}
+	wrong.Demand(e.Timeline != nil, "timeline", nil, "a run")
+	wrong.Demand(e.Kind == KindBaseline || e.Kind == KindScenario, "kind", string(e.Kind), "baseline or scenario")
+	wrong.Add(checkLabel(e.Label))
 	return wrong.Err()
 }
 

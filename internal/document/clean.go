@@ -2,9 +2,7 @@ package document
 
 import (
 	"math"
-	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/text"
@@ -17,27 +15,8 @@ const (
 	MaxText = 8 << 10
 )
 
-// Clip returns s on one line of at most width columns. What cannot be printed
-// becomes a Go escape: control characters, marks that change the direction of
-// writing, bytes that are not UTF-8. Any kind of space becomes a space. "…" marks
-// cut text.
-func Clip(s string, width int) string {
-	var b strings.Builder
-	used, room := 0, 0 // columns written; bytes that leave a column for the ellipsis
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		part, columns := shown(r, s[i:i+size])
-		if used+columns > width {
-			return b.String()[:room] + "…"
-		}
-		b.WriteString(part)
-		if used += columns; used < width {
-			room = b.Len()
-		}
-		i += size
-	}
-	return b.String()
-}
+// Clip is [text.PrintedUpTo]: s on one line of at most width columns.
+func Clip(s string, width int) string { return text.PrintedUpTo(s, width) }
 
 // Clean returns s on one line, uncut.
 func Clean(s string) string { return Clip(s, Unlimited) }
@@ -53,61 +32,16 @@ func Block(s string, most int) string {
 		s, rest = s[:most], "… and "+text.Plural(len(s)-most, "more byte")
 	}
 	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == '\n' || r == '\t':
-			b.WriteRune(r)
-		case !strings.HasPrefix(s[i:], "\r\n"):
-			part, _ := shown(r, s[i:i+size])
-			b.WriteString(part)
-		}
-		i += size
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	for at := strings.IndexAny(s, "\n\t"); at >= 0; at = strings.IndexAny(s, "\n\t") {
+		b.WriteString(Clean(s[:at]) + s[at:at+1])
+		s = s[at+1:]
 	}
-	return b.String() + rest
-}
-
-// shown returns a character as it is printed, and the columns it takes. encoded is
-// its encoding; an invalid byte is printed as an escape of itself.
-func shown(r rune, encoded string) (string, int) {
-	switch {
-	case r >= ' ' && r < 0x7f:
-		return encoded, 1
-	case r == utf8.RuneError && len(encoded) == 1:
-		return `\x` + strconv.FormatUint(uint64(encoded[0]), 16), 4
-	case unicode.Is(unicode.Zs, r):
-		return " ", 1
-	case unicode.IsPrint(r):
-		return encoded, columns(r)
-	}
-	quoted := strconv.QuoteRune(r)
-	quoted = quoted[1 : len(quoted)-1]
-	return quoted, len(quoted)
-}
-
-// columns returns the number of terminal columns of a printable character: two for those of East
-// Asia and for pictures, after the property East_Asian_Width of the Unicode Standard Annex #11, by
-// whole blocks. A combining mark counts as one.
-func columns(r rune) int {
-	for _, wide := range [...][2]rune{
-		{0x1100, 0x115f}, {0x2e80, 0xa4cf}, {0xa960, 0xa97f}, {0xac00, 0xd7a3}, {0xf900, 0xfaff}, {0xfe10, 0xff60},
-		{0xffe0, 0xffe6}, {0x16fe0, 0x1b2ff}, {0x1f000, 0x1faff}, {0x20000, 0x3fffd},
-	} {
-		if r >= wide[0] && r <= wide[1] {
-			return 2
-		}
-	}
-	return 1
+	return b.String() + Clean(s) + rest
 }
 
 // width returns the number of columns of a cleaned text.
-func width(s string) int {
-	n := 0
-	for _, r := range s {
-		n += columns(r)
-	}
-	return n
-}
+func width(s string) int { return text.Columns(s) }
 
 // wrap breaks s into lines of at most width columns, between words where it can,
 // and keeps the first most of them.
@@ -138,7 +72,7 @@ func wrap(s string, width, most int) []string {
 func fold(s string, most int) (head, tail string) {
 	used, space := 0, 0
 	for i, r := range s {
-		if used += columns(r); used > most {
+		if used += text.Columns(string(r)); used > most {
 			if space > 0 {
 				return s[:space], strings.TrimLeft(s[space:], " ")
 			}

@@ -6,6 +6,7 @@
 package failure
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -229,9 +230,7 @@ func set(words string) map[string]bool {
 // BeforeWork reports whether a failure came before any work: the callee was not reached, or
 // it refused the request.
 func BeforeWork(status int, text string) bool {
-	if status == 0 {
-		status = retryable.StatusIn(text)
-	}
+	status = cmp.Or(status, retryable.StatusIn(text))
 	if status == 408 || status >= 500 {
 		return false
 	}

@@ -1,6 +1,7 @@
 package failure
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -18,11 +19,7 @@ func Report(doc json.RawMessage) (text string, status int) {
 		return string(doc), 0
 	}
 	r := &reader{d}
-	status = r.status(0)
-	if text = r.said(0, 3); text == "" {
-		text = string(doc)
-	}
-	return text, status
+	return cmp.Or(r.said(0, 3), string(doc)), r.status(0)
 }
 
 // said returns the text of a value: of a message or of what holds one.

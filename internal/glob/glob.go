@@ -27,21 +27,17 @@ const maxLength = 1023
 // name alone; Compile makes all others.
 type Glob struct {
 	pattern string
-	literal string
-	steps   program // nil: it matches literal
+	steps   program // nil: it matches pattern
 }
 
 // Compile reads a pattern. Its error is a *SyntaxError.
 func Compile(pattern string) (*Glob, error) {
 	if pattern != "" && len(pattern) <= maxLength && utf8.ValidString(pattern) && !strings.ContainsAny(pattern, `?*[]{}\`) {
-		return &Glob{pattern: pattern, literal: pattern}, nil // most are names, of which parse would make a program
+		return &Glob{pattern: pattern}, nil // most are names, of which parse would make a program
 	}
 	steps, err := parse(pattern)
 	if err != nil {
 		return nil, err
-	}
-	if text, ok := steps.text(); ok {
-		return &Glob{pattern: pattern, literal: text}, nil
 	}
 	return &Glob{pattern: pattern, steps: steps}, nil
 }
@@ -65,7 +61,7 @@ func (g *Glob) String() string { return g.pattern }
 // own, which only * and ? take.
 func (g *Glob) Match(name string) bool {
 	if g.steps == nil {
-		return name == g.literal
+		return name == g.pattern
 	}
 	var sets [2][maxWords]uint64
 	words := g.steps.words()
@@ -77,7 +73,7 @@ func (g *Glob) program() program {
 	if g.steps != nil {
 		return g.steps
 	}
-	p := parser{pattern: Literal(g.literal)}
+	p := parser{pattern: Literal(g.pattern)}
 	_ = p.sequence(false) // a literal has no errors
 	return p.program()
 }

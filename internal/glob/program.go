@@ -2,7 +2,6 @@ package glob
 
 import (
 	"math/bits"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -45,18 +44,6 @@ func (s set) add(t set) {
 }
 
 func (p program) words() int { return len(p)/64 + 1 }
-
-// text returns the characters of a program that takes one after the other.
-func (p program) text() (string, bool) {
-	var b strings.Builder
-	for _, s := range p[:len(p)-1] {
-		if s.kind != take || s.char == anything {
-			return "", false
-		}
-		b.WriteRune(s.char)
-	}
-	return b.String(), true
-}
 
 // after returns the steps that a name leads to, or that a part of it does if every rest matches from there. It uses two
 // empty sets, one of which it returns.

@@ -1,7 +1,7 @@
 // Package jsonedit changes parts of a JSON document and leaves every other byte as it is.
 //
 //	d, ok := jsonedit.Parse([]byte(`{"id": 7, "total": 19.90}`))
-//	i, _ := d.Lookup("total")
+//	i, _ := d.Member(0, "total")
 //	text := d.Apply(d.Replace(i, []byte("1.99"))) // {"id": 7, "total": 1.99}
 //
 // Decoding into Go values and encoding them again loses the order of members, the spelling of numbers, digits of large
@@ -167,8 +167,11 @@ func PointerKeys(pointer string) (keys []string) {
 // MemberAt reads a document and finds the member of an object to which a JSON pointer leads, through objects alone. ok
 // is false if text is not JSON, or has no such member.
 func MemberAt(text []byte, pointer string) (d *Doc, member int, ok bool) {
-	if d, ok = Parse(text); ok {
-		member, ok = d.Lookup(PointerKeys(pointer)...)
+	d, ok = Parse(text)
+	for _, name := range PointerKeys(pointer) {
+		if ok {
+			member, ok = d.Member(member, name)
+		}
 	}
 	return d, member, ok && d.IsMember(member)
 }
@@ -182,16 +185,6 @@ func PointerTo(at string, keys ...string) string {
 		_, _ = tildes.WriteString(&b, key)
 	}
 	return b.String()
-}
-
-// Lookup follows the names of members down from the document.
-func (d *Doc) Lookup(names ...string) (i int, ok bool) {
-	for _, name := range names {
-		if i, ok = d.Member(i, name); !ok {
-			return 0, false
-		}
-	}
-	return i, true
 }
 
 // Path returns the path of node i as package jsonpath reads it, such as $['items'][0].

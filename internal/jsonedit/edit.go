@@ -97,11 +97,7 @@ func (d *Doc) Remove(nodes ...int) (edits []Edit) {
 			case k+1 < len(siblings):
 				e.To = d.begin(siblings[k+1])
 			}
-			if last := len(edits) - 1; last >= 0 && edits[last].To == e.From {
-				edits[last].To = e.To // they are next to each other
-			} else {
-				edits = append(edits, e)
-			}
+			edits = append(edits, e)
 		}
 	}
 	return edits

@@ -24,8 +24,12 @@ func parse(t testing.TB, text string) *jsonedit.Doc {
 
 func at(t testing.TB, d *jsonedit.Doc, names ...string) int {
 	t.Helper()
-	i, ok := d.Lookup(names...)
-	require.True(t, ok, "%v", names)
+	i := 0
+	for _, name := range names {
+		member, ok := d.Member(i, name)
+		require.True(t, ok, "%v", names)
+		i = member
+	}
 	return i
 }
 
@@ -74,14 +78,17 @@ func TestArrange(t *testing.T) {
 	assert.Equal(t, "[]", string(d.Arrange(0, nil)))
 }
 
-func TestLookup(t *testing.T) {
+func TestMemberAt(t *testing.T) {
 	d := parse(t, `{"a":{"b":2,"b":[3]},"":4}`)
 	assert.Equal(t, "[3]", string(d.Raw(at(t, d, "a", "b"))), "of members with one name the last, as encoding/json has it")
 	assert.Equal(t, "4", string(d.Raw(at(t, d, ""))), "an empty name is a name")
 	assert.Equal(t, "$['a']['b'][0]", d.Path(at(t, d, "a", "b")+1))
-	for _, names := range [][]string{{"b"}, {"a", "c"}, {"a", "b", "0"}} {
-		_, ok := d.Lookup(names...)
-		assert.False(t, ok, "%v", names)
+	_, member, ok := jsonedit.MemberAt(d.Text, "/a/b")
+	assert.True(t, ok)
+	assert.Equal(t, at(t, d, "a", "b"), member)
+	for _, pointer := range []string{"", "/b", "/a/c", "/a/b/0"} {
+		_, _, ok := jsonedit.MemberAt(d.Text, pointer)
+		assert.False(t, ok, pointer)
 	}
 }
 

@@ -8,20 +8,18 @@ import (
 // JSON returns the value without white space and needless escapes. Numbers and the order of members stay.
 func (v *Value) JSON() []byte {
 	d, _ := Parse(v.Bytes())
-	return d.AppendPlain(make([]byte, 0, len(d.Text)), false)
+	return d.AppendPlain(make([]byte, 0, len(d.Text)), 0, false)
 }
 
 // Pretty returns the value as it is best kept in a file, with a line end: see [Doc.AppendLines].
 func (v *Value) Pretty() []byte {
 	d, _ := Parse(v.JSON())
-	return append(d.AppendLines(nil, "", false), '\n')
+	return append(d.AppendLines(nil, 0, "", false), '\n')
 }
 
-// AppendPlain appends the document without white space and needless escapes, and with the members of all objects in
+// AppendPlain appends node i without white space and needless escapes, and with the members of all objects in
 // their order, or sorted by their names.
-func (d *Doc) AppendPlain(dst []byte, sorted bool) []byte { return d.plain(dst, 0, sorted) }
-
-func (d *Doc) plain(dst []byte, i int, sorted bool) []byte {
+func (d *Doc) AppendPlain(dst []byte, i int, sorted bool) []byte {
 	opening := d.Text[d.Nodes[i].Start]
 	if opening != '{' && opening != '[' {
 		return append(dst, respelled(d.Raw(i))...)
@@ -45,7 +43,7 @@ func (d *Doc) plain(dst []byte, i int, sorted bool) []byte {
 		if opening == '{' {
 			dst = append(append(dst, p.name...), ':')
 		}
-		dst = d.plain(dst, p.node, sorted)
+		dst = d.AppendPlain(dst, p.node, sorted)
 	}
 	return append(dst, opening+2) // in ASCII brackets close two after they open
 }
@@ -61,15 +59,11 @@ func respelled(raw []byte) []byte {
 // lineWidth is where a value is broken into several lines.
 const lineWidth = 120
 
-// AppendLines appends a document that has no white space: a value on one line if it fits, otherwise its parts on lines
-// of their own, indented further than indent. The outermost object or list is always broken, and the names of members
-// do not count for the width; with strict they count as all that stands before the value on its line, and an outermost
-// object that fits stays on its line.
-func (d *Doc) AppendLines(dst []byte, indent string, strict bool) []byte {
-	return d.lines(dst, 0, indent, strict)
-}
-
-func (d *Doc) lines(dst []byte, i int, indent string, strict bool) []byte {
+// AppendLines appends node i of a document that has no white space: a value on one line if it fits, otherwise its parts
+// on lines of their own, indented further than indent. The outermost object or list is always broken, and the names of
+// members do not count for the width; with strict they count as all that stands before the value on its line, and an
+// outermost object that fits stays on its line.
+func (d *Doc) AppendLines(dst []byte, i int, indent string, strict bool) []byte {
 	n, kind := d.Nodes[i], d.Kind(i)
 	first := i + 1
 	if first == int(n.Next) {
@@ -97,7 +91,7 @@ func (d *Doc) lines(dst []byte, i int, indent string, strict bool) []byte {
 		if d.IsMember(c) {
 			dst = append(append(dst, d.Text[d.Nodes[c].NameStart:d.Nodes[c].NameEnd]...), ": "...)
 		}
-		dst = d.lines(dst, c, deeper, strict)
+		dst = d.AppendLines(dst, c, deeper, strict)
 	}
 	return append(append(append(dst, '\n'), indent...), byte(kind)+2) // in ASCII brackets close two after they open
 }

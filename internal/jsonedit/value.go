@@ -155,14 +155,6 @@ func (v *Value) Keys() []string {
 	return keys
 }
 
-// Key returns the name of the i-th member of an object.
-func (v *Value) Key(i int) string {
-	if v.Kind() != Object || i < 0 || i >= v.Len() {
-		return ""
-	}
-	return Unquote(v.parts[i].name)
-}
-
 // Get returns the member of that name, the last of several, or nil.
 func (v *Value) Get(name string) *Value { return v.At(v.find(name)) }
 

@@ -62,7 +62,7 @@ func TestReading(t *testing.T) {
 	assert.Equal(t, 2, v.Get("s2").Int(-1), "the last counts, as with encoding/json")
 	assert.Equal(t, 2, v.Get("l").Len())
 	assert.Zero(t, v.Get("s").Len())
-	assert.Equal(t, "n", v.Key(1))
+	assert.Equal(t, "n", v.Keys()[1])
 	assert.Nil(t, v.Get("none").Bytes())
 	_, ok = jsonedit.ParseValue([]byte(`{`))
 	assert.False(t, ok)

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 const (
@@ -156,7 +156,7 @@ func shown(pairs []pair) (d Differences) {
 	d.More = max(0, len(pairs)-places)
 	pairs = pairs[:len(pairs)-d.More]
 	for _, p := range pairs {
-		pointer := []rune(Printable(p.pointer))
+		pointer := []rune(text.Printed(p.pointer))
 		if cut := len(pointer) - placeColumn; cut > 0 {
 			pointer = append([]rune("…"), pointer[cut+1:]...)
 		}
@@ -164,7 +164,7 @@ func shown(pairs []pair) (d Differences) {
 	}
 	room := columns - 2*indent - d.pointerColumns()
 	for i, p := range pairs {
-		d.Places[i].Text = clip(p.show(room), room)
+		d.Places[i].Text = text.PrintedUpTo(p.show(room), room)
 	}
 	return d
 }
@@ -172,24 +172,24 @@ func shown(pairs []pair) (d Differences) {
 func (p pair) show(room int) string {
 	switch {
 	case p.recorded == nil:
-		return "only asked: " + p.only(p.asked, room)
+		return "only asked: " + p.only(p.asked)
 	case p.asked == nil:
-		return "only on the tape: " + p.only(p.recorded, room)
+		return "only on the tape: " + p.only(p.recorded)
 	case p.text:
 		return change(jsonedit.Unquote(p.recorded), jsonedit.Unquote(p.asked), room)
 	}
-	return change(p.only(p.recorded, room), p.only(p.asked, room), room)
+	return change(p.only(p.recorded), p.only(p.asked), room)
 }
 
-// only shows the beginning of one value.
-func (p pair) only(value []byte, room int) string {
+// only is one value as it is shown.
+func (p pair) only(value []byte) string {
 	var b bytes.Buffer
 	if p.text {
-		value = []byte(jsonedit.Unquote(value))
+		return jsonedit.Unquote(value)
 	} else if json.Compact(&b, value) == nil {
-		value = b.Bytes()
+		return b.String()
 	}
-	return Printable(string(value[:min(len(value), room*utf8.UTFMax)]))
+	return string(value)
 }
 
 // sameStart is how many characters two long values may share before these are cut.
@@ -211,45 +211,12 @@ func change(old, now string, room int) string {
 			old, now = "…"+old[same:], "…"+now[same:]
 		}
 	}
-	text := ""
+	shown := ""
 	if old != "" {
-		text = "[-" + clip(Printable(clip(old, most)), most) + "-]"
+		shown = "[-" + text.PrintedUpTo(old, most) + "-]"
 	}
 	if now != "" {
-		text += "{+" + clip(Printable(clip(now, most)), most) + "+}"
+		shown += "{+" + text.PrintedUpTo(now, most) + "+}"
 	}
-	return text
-}
-
-// clip returns the first columns of s, with an ellipsis as the last one if it is longer.
-func clip(s string, most int) string {
-	column, last := 0, 0
-	for i := range s {
-		if column == most {
-			return s[:last] + "…"
-		}
-		last = i
-		column++
-	}
-	return s
-}
-
-// Printable writes what a terminal would not show, or would obey, as Go escapes.
-func Printable(s string) string {
-	plain := func(r rune) bool { return unicode.IsPrint(r) && r != utf8.RuneError }
-	if strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for len(s) > 0 {
-		r, n := utf8.DecodeRuneInString(s)
-		if plain(r) {
-			b.WriteString(s[:n])
-		} else {
-			quoted := strconv.Quote(s[:n])
-			b.WriteString(quoted[1 : len(quoted)-1])
-		}
-		s = s[n:]
-	}
-	return b.String()
+	return shown
 }

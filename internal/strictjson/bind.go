@@ -72,7 +72,7 @@ func (r *Reader) refuse(n *Node, member string, p *Problem) bool {
 		p.Line, p.Column = r.placeOfName(n)
 	}
 	if p.Pointer = r.Within + n.Pointer(); member != "" {
-		p.Pointer = Join(p.Pointer, member)
+		p.Pointer = jsonedit.Join(p.Pointer, member)
 	}
 	r.Add(p)
 	return false
@@ -171,10 +171,10 @@ func (r *Reader) Bind(n *Node, v reflect.Value, tag Tag) bool {
 		}
 	case reflect.Map:
 		v.Set(reflect.MakeMapWithSize(v.Type(), n.Len()))
-		for i, kid := range n.Values() {
+		for i, key := range n.Keys() {
 			elem := reflect.New(v.Type().Elem()).Elem()
-			fits = r.Bind(kid, elem, tag) && fits
-			v.SetMapIndex(reflect.ValueOf(n.Key(i)), elem)
+			fits = r.Bind(n.At(i), elem, tag) && fits
+			v.SetMapIndex(reflect.ValueOf(key), elem)
 		}
 	default:
 		return r.Object(n, v)
@@ -217,7 +217,7 @@ func (r *Reader) member(n *Node, v reflect.Value, f *Field) bool {
 	if !r.Bind(n, v, f.Tag) {
 		return false
 	}
-	return r.SkipBounds || !f.bounded() || len(f.outliers(nil, v, "")) == 0 || r.Refuse(n, f.allowed, nil)
+	return r.SkipBounds || !f.bounded() || len(f.outliers(nil, v, "")) == 0 || r.Refuse(n, f.Allowed, nil)
 }
 
 // Only refuses the members of an object that none of the structs has.
@@ -255,7 +255,7 @@ func Find(n *Node, place string) (pointer string, found *Node) {
 		if kid == nil && n != nil && n.Kind() != jsonedit.Object {
 			return pointer, n // the place of something within a value that has no parts
 		}
-		pointer, n = Join(pointer, key), kid
+		pointer, n = jsonedit.Join(pointer, key), kid
 	}
 	return pointer, n
 }

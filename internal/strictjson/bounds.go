@@ -10,17 +10,15 @@ import (
 	"time"
 )
 
-// Bounds are the [Fields] of a struct that have bounds, or hold structs whose fields do.
-func Bounds(t reflect.Type) []Field { return boundsOf(t, nil) }
-
-// boundsOf leaves out a struct that lies within itself; path are those around t.
-func boundsOf(t reflect.Type, path []reflect.Type) (bounds []Field) {
+// Bounds are the [Fields] of a struct that have bounds, or hold structs whose fields do. A struct that lies within
+// itself is left out; path are those around t.
+func Bounds(t reflect.Type, path ...reflect.Type) (bounds []Field) {
 	if slices.Contains(path, t) {
 		return nil
 	}
 	for _, f := range Fields(t) {
 		if inner := innermost(f.Type); inner.Kind() == reflect.Struct {
-			f.inner = boundsOf(inner, append(path, t))
+			f.inner = Bounds(inner, append(path, t)...)
 		}
 		if f.bounded() || f.inner != nil {
 			bounds = append(bounds, f)
@@ -38,15 +36,14 @@ func innermost(t reflect.Type) reflect.Type {
 }
 
 // Holds reports whether a struct has a member of a type, also within its lists, maps
-// and structs.
-func Holds(t, of reflect.Type) bool { return holds(t, of, nil) }
-
-func holds(t, of reflect.Type, path []reflect.Type) bool {
+// and structs; path are those around t.
+func Holds(t, of reflect.Type, path ...reflect.Type) bool {
 	t = innermost(t)
 	if t.Kind() != reflect.Struct || slices.Contains(path, t) {
 		return t == of
 	}
-	return t == of || slices.ContainsFunc(Fields(t), func(f Field) bool { return holds(f.Type, of, append(path, t)) })
+	path = append(path, t)
+	return t == of || slices.ContainsFunc(Fields(t), func(f Field) bool { return Holds(f.Type, of, path...) })
 }
 
 func (f *Field) bounded() bool { return f.min != nil || f.over != nil || f.max != nil || f.Enum != nil }
@@ -146,7 +143,7 @@ func (f *Field) outliers(list []Outlier, v reflect.Value, at string) []Outlier {
 		return f.outliers(list, v.Elem(), at)
 	}
 	if !f.holds(v) {
-		return append(list, Outlier{at, v, f.allowed})
+		return append(list, Outlier{at, v, f.Allowed})
 	}
 	element := *f
 	element.min, element.max = nil, nil // those of the length
@@ -190,6 +187,3 @@ func (f *Field) holds(v reflect.Value) bool {
 func (f *Field) within(n float64) bool {
 	return n == n && (f.min == nil || n >= *f.min) && (f.over == nil || n > *f.over) && (f.max == nil || n <= *f.max)
 }
-
-// Says returns what the bounds allow, in words; empty: there are none.
-func (f *Field) Says() string { return f.allowed }

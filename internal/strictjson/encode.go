@@ -16,15 +16,9 @@ import (
 func Encode(v any, other func(any) json.RawMessage) (json.RawMessage, error) {
 	whole := reflect.ValueOf(v)
 	if whole.Kind() == reflect.Struct { // not by other: v may be a fault that is its own parameters
-		return encodeStruct(nil, whole, Fields(whole.Type()), other)
+		return EncodeStruct(nil, whole, Fields(whole.Type()), other)
 	}
 	return encode(nil, whole, other)
-}
-
-// EncodeStruct is [Encode] for a struct whose [Fields] are known already, which
-// saves most of the time.
-func EncodeStruct(v any, fields []Field, other func(any) json.RawMessage) (json.RawMessage, error) {
-	return encodeStruct(nil, reflect.ValueOf(v), fields, other)
 }
 
 func encode(dst []byte, v reflect.Value, other func(any) json.RawMessage) ([]byte, error) {
@@ -45,7 +39,7 @@ func encode(dst []byte, v reflect.Value, other func(any) json.RawMessage) ([]byt
 	case kind == reflect.Uint64:
 		value = strconv.FormatUint(v.Uint(), 10)
 	case kind == reflect.Struct:
-		return encodeStruct(dst, v, Fields(v.Type()), other)
+		return EncodeStruct(dst, v, Fields(v.Type()), other)
 	case kind == reflect.Slice:
 		return encodeParts(dst, '[', v.Len(), func(dst []byte, i int) ([]byte, error) {
 			return encode(dst, v.Index(i), other)
@@ -65,7 +59,9 @@ func encode(dst []byte, v reflect.Value, other func(any) json.RawMessage) ([]byt
 	return append(dst, text...), err
 }
 
-func encodeStruct(dst []byte, v reflect.Value, fields []Field, other func(any) json.RawMessage) ([]byte, error) {
+// EncodeStruct is [Encode] for a struct whose [Fields] are known already, which
+// saves most of the time. It appends to dst.
+func EncodeStruct(dst []byte, v reflect.Value, fields []Field, other func(any) json.RawMessage) ([]byte, error) {
 	kept := make([]int, 0, len(fields))
 	for i := range fields {
 		member := v.FieldByIndex(fields[i].Index)

@@ -18,7 +18,6 @@ type Field struct {
 	Tag
 
 	min, over, max *float64 // nil: none
-	allowed        string   // by the bounds, in words; empty: there are none
 	unknown        string   // a bound that is none
 	inner          []Field  // of [Bounds]: those of the structs that the member holds
 }
@@ -33,7 +32,7 @@ type Tag struct {
 	Over    string   // the value must be more
 	Max     string   // the most
 	Enum    []string // the texts that are allowed; an empty one stands for a member that is left out
-	Allowed string   // what an error says is allowed; empty: it is made of the bounds
+	Allowed string   // what an error says is allowed; [Fields] makes it of the bounds where the tag has none
 }
 
 // Fields lists the members of a struct, with those of embedded structs.
@@ -55,7 +54,7 @@ func Fields(t reflect.Type) []Field {
 			Optional: strings.Contains(options, "omit"), Source: f.Tag, Tag: tag, unknown: unknown}
 		field.min, field.over, field.max = field.number(tag.Min), field.number(tag.Over), field.number(tag.Max)
 		if field.bounded() {
-			field.allowed = cmp.Or(tag.Allowed, field.phrase())
+			field.Allowed = cmp.Or(tag.Allowed, field.phrase())
 		}
 		fields = append(fields, field)
 	}

@@ -94,15 +94,11 @@ func (p *Problems) skips(d *jsonedit.Doc, i int) bool {
 // refuseAt adds a problem of a value, in a place of the text.
 func (p *Problems) refuseAt(d *jsonedit.Doc, i, at int, found *Problem) {
 	for _, key := range d.Keys(i) {
-		found.Pointer = Join(found.Pointer, key)
+		found.Pointer = jsonedit.Join(found.Pointer, key)
 	}
 	found.Line, found.Column = p.placeIn(d.Text, at)
 	p.Add(found)
 }
-
-// Join appends a member to a JSON pointer. A name that is too long is clipped. Line and
-// column say where it is.
-func Join(at, key string) string { return jsonedit.Join(at, key) }
 
 // Empty reports whether a value means the same as leaving it out.
 func Empty(n *Node) bool {

@@ -14,7 +14,7 @@ func Canonical(doc []byte, maxDepth int) (text []byte, ok bool) {
 	if !ok || !utf8.Valid(doc) {
 		return nil, false
 	}
-	return d.AppendPlain(make([]byte, 0, len(doc)), true), true
+	return d.AppendPlain(make([]byte, 0, len(doc)), 0, true), true
 }
 
 // Quote is a string as JSON in UTF-8.

@@ -134,9 +134,7 @@ func (e *event) setTime(field, text string) error {
 // breaks, control characters or endless texts.
 func (e *event) check(reason, of string) error {
 	problems := fields.List()
-	if e.Reason == "" {
-		problems.Wrong(reason, nil, "a word that says what happened")
-	}
+	problems.Demand(e.Reason != "", reason, nil, "a word that says what happened")
 	for _, f := range []struct{ field, value string }{
 		{reason, e.Reason}, {of + ".kind", e.Resource.Kind}, {of + ".name", e.Resource.Name},
 		{of + ".namespace", e.Resource.Namespace}, {"cluster", e.Cluster},

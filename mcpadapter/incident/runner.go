@@ -75,10 +75,7 @@ const (
 //
 // The root is released when Run returns, or by Close.
 func NewRunner(options *Options) (*Runner, error) {
-	var o Options
-	if options != nil {
-		o = *options
-	}
+	o := *cmp.Or(options, &Options{})
 	if err := o.complete(); err != nil {
 		return nil, err
 	}

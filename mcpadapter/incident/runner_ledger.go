@@ -83,16 +83,16 @@ func newLedger(window time.Duration) *ledger {
 func (l *ledger) apply(e entry) error {
 	switch e.Op {
 	case opSeen:
-		l.seen.restore(e.Key, e.At, false)
+		l.seen.seen[e.Key] = admission{until: e.At}
 	case opQueued:
 		if e.Event == nil {
 			return fmt.Errorf("incident: journal: %s without an event", e.Op)
 		}
-		l.seen.restore(e.Event.key(), e.At, true)
+		l.seen.seen[e.Event.key()] = admission{until: e.At, active: true}
 		l.waiting = append(l.waiting, e.Event)
 	case opDropped:
 		if event := l.waiting.remove(e.EventID); event != nil {
-			l.seen.forget(event.key())
+			delete(l.seen.seen, event.key()) // the next of its kind is not a duplicate
 		}
 	case opBegun:
 		return l.begin(e)
@@ -121,7 +121,7 @@ func (l *ledger) begin(e entry) error {
 		}
 		c = &openCase{id: e.Incident, event: *event}
 		l.cases[e.Incident] = c
-		l.seen.begun(event.key())
+		l.seen.work(event.key(), true)
 	}
 	c.created, c.started, c.attempt, c.lost, c.finished = e.Created, e.At, e.Attempt, e.Lost, nil
 	c.ran, c.annulled = false, false
@@ -133,7 +133,7 @@ func (l *ledger) proceed(e entry) error {
 	c := l.cases[e.Incident]
 	if e.Op == opEnded {
 		if c != nil { // a snapshot has no case, only the letters about its end
-			l.seen.done(c.event.key())
+			l.seen.work(c.event.key(), false)
 			delete(l.cases, e.Incident)
 		}
 		if e.Store {
@@ -275,29 +275,13 @@ func (d *dedupe) holds(s admission, now time.Time) bool {
 	return s.active || now.Before(s.until) && s.until.Sub(now) <= 2*d.window
 }
 
-// restore brings back what an earlier runner remembered.
-func (d *dedupe) restore(key string, until time.Time, active bool) {
-	d.seen[key] = admission{until, active}
-}
-
-// begun records that an agent works on the key.
-func (d *dedupe) begun(key string) {
-	e := d.seen[key]
-	e.active = true
-	d.seen[key] = e
-}
-
-// done records that no agent works on the key.
-func (d *dedupe) done(key string) {
-	if e, ok := d.seen[key]; ok {
-		e.active = false
+// work records whether an agent works on the key.
+func (d *dedupe) work(key string, active bool) {
+	if e, ok := d.seen[key]; ok || active {
+		e.active = active
 		d.seen[key] = e
 	}
 }
-
-// forget takes an admission back: its event was dropped, so the next of its
-// kind is not a duplicate.
-func (d *dedupe) forget(key string) { delete(d.seen, key) }
 
 // expire removes what has passed.
 func (d *dedupe) expire(now time.Time) {

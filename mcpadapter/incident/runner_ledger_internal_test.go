@@ -147,12 +147,12 @@ func TestDuplicatesAfterAClockWasSet(t *testing.T) {
 		{"it was, and an agent works on it", time.Hour, true, false},
 	} {
 		d := newDedupe(300 * time.Second)
-		d.restore("key", now.Add(tc.until), tc.active)
+		d.seen["key"] = admission{now.Add(tc.until), tc.active}
 		assert.Equal(t, tc.admits, d.admit("key", now), tc.why)
 		assert.False(t, d.admit("key", now.Add(time.Second)), "%s: the next is a duplicate", tc.why)
 	}
 	d := newDedupe(300 * time.Second)
-	d.restore("key", now.Add(time.Hour), false)
+	d.seen["key"] = admission{now.Add(time.Hour), false}
 	d.expire(now)
 	assert.Empty(t, d.seen, "nor is it kept until then")
 }

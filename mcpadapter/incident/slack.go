@@ -33,10 +33,7 @@ const slackTimeout = 10 * time.Second
 // NewSlack checks the settings. A webhook that is no http(s) URL is a
 // [*FieldError]; without one the notifier does nothing.
 func NewSlack(options *SlackOptions) (*Slack, error) {
-	var o SlackOptions
-	if options != nil {
-		o = *options
-	}
+	o := *cmp.Or(options, &SlackOptions{})
 	if o.Webhook != "" {
 		// The value is a secret and stays out of the error.
 		if u, err := url.Parse(o.Webhook); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {

@@ -60,12 +60,9 @@ func (s *Subscriber) Check() error {
 	if u, err := url.Parse(s.Endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		problems.Wrong("Endpoint", withoutUser(s.Endpoint), "an http or https URL")
 	}
-	if s.Sink == nil {
-		problems.Wrong("Sink", nil, "a function")
-	}
-	if s.Mode != "" && s.Mode != ModeFaults && s.Mode != ModeResourceFaults {
-		problems.Wrong("Mode", s.Mode, ModeFaults+"|"+ModeResourceFaults)
-	}
+	problems.Demand(s.Sink != nil, "Sink", nil, "a function")
+	problems.Demand(s.Mode == "" || s.Mode == ModeFaults || s.Mode == ModeResourceFaults,
+		"Mode", s.Mode, ModeFaults+"|"+ModeResourceFaults)
 	return problems.Err()
 }
 

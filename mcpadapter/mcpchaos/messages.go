@@ -9,6 +9,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
 // Drop loses a message. The end that waits for an answer waits until its
@@ -109,12 +110,12 @@ var wrongID = messageRow(catalog.Row{Kind: "mcp_wrong_id",
 	Doc: "A request or response has an id that no request has.",
 	Go:  "mcpchaos.ChangeID()",
 }, false, func(_ catalog.None, _ chaos.Call, text string) ([]string, error) {
-	return edited(text, func(members map[string]json.RawMessage) error {
-		id, ok := members["id"]
-		if !ok {
+	return edited(text, func(message *jsonedit.Value) error {
+		id := message.Get("id")
+		if id == nil {
 			return errors.New("the message has no id")
 		}
-		members["id"] = quoted("x" + strings.Trim(string(id), `"`)) // the SDKs count
+		id.Put(jsonedit.Quote("x" + strings.Trim(string(id.Bytes()), `"`))) // the SDKs count
 		return nil
 	})
 })
@@ -129,50 +130,49 @@ var oversized = messageRow(catalog.Row{Kind: "mcp_oversized",
 	Doc: "A message is much longer.",
 	Go:  "mcpchaos.Oversize(bytes)", Example: `{"bytes":1048576}`, Persistence: chaos.Permanent,
 }, false, func(p padding, _ chaos.Call, text string) ([]string, error) {
-	return edited(text, func(members map[string]json.RawMessage) error { return pad(members, p.Bytes) })
+	return edited(text, func(message *jsonedit.Value) error { return pad(message, p.Bytes) })
 })
 
 type padding struct {
 	Bytes int `json:"bytes" bounds:"min=1,max=67108864" doc:"bytes that the message is longer"`
 }
 
-// edited returns a message with changed members. The message is encoded again,
-// so its members are sorted by name.
-func edited(text string, change func(members map[string]json.RawMessage) error) ([]string, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(text), &members); err != nil {
-		return nil, err
+// edited returns a message with changed members.
+func edited(text string, change func(message *jsonedit.Value) error) ([]string, error) {
+	message, ok := jsonedit.ParseValue([]byte(text))
+	if !ok || message.Kind() != jsonedit.Object {
+		return nil, errors.New("the message is no JSON object")
 	}
-	if err := change(members); err != nil {
-		return nil, err
-	}
-	line, err := json.Marshal(members)
-	return []string{string(line)}, err
+	err := change(message)
+	return []string{string(message.Bytes())}, err
 }
 
 // pad adds bytes to a message, in the _meta of its parameters or result.
-func pad(members map[string]json.RawMessage, bytes int) error {
-	place := "params"
-	if _, ok := members["method"]; !ok {
-		place = "result"
+func pad(message *jsonedit.Value, bytes int) error {
+	var inner *jsonedit.Value
+	if message.Get("method") != nil {
+		inner = objectIn(message, "params")
+	} else if message.Get("result") != nil {
+		inner = objectIn(message, "result")
 	}
-	inner, meta := make(map[string]json.RawMessage), make(map[string]json.RawMessage)
-	if doc, ok := members[place]; ok && json.Unmarshal(doc, &inner) != nil || !ok && place == "result" {
+	switch meta := objectIn(inner, "_meta"); {
+	case inner == nil:
 		return errors.New("the message has no parameters or result that could be longer")
-	}
-	if doc, ok := inner["_meta"]; ok && json.Unmarshal(doc, &meta) != nil {
+	case meta == nil:
 		return errors.New("the message has a _meta that is no object")
+	default:
+		meta.SetText("padding", strings.Repeat("x", bytes))
+		return nil
 	}
-	if meta == nil { // it was null, as the parameters may be
-		meta = make(map[string]json.RawMessage)
+}
+
+// objectIn is the member of that name, made if there is none or it is null; nil: it is no object.
+func objectIn(of *jsonedit.Value, name string) *jsonedit.Value {
+	if kind := of.Get(name).Kind(); kind == 0 || kind == jsonedit.Null {
+		of.Set(name, jsonedit.Of(struct{}{}))
 	}
-	if inner == nil {
-		inner = make(map[string]json.RawMessage)
+	if member := of.Get(name); member.Kind() == jsonedit.Object {
+		return member
 	}
-	meta["padding"] = quoted(strings.Repeat("x", bytes))
-	var err error
-	if inner["_meta"], err = json.Marshal(meta); err == nil {
-		members[place], err = json.Marshal(inner)
-	}
-	return err
+	return nil
 }

@@ -1,6 +1,7 @@
 package mcpchaos
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,13 +32,8 @@ type Options struct {
 }
 
 func (o *Options) orDefault() Options {
-	var full Options
-	if o != nil {
-		full = *o
-	}
-	if full.MaxLine == 0 {
-		full.MaxLine = mcp.DefaultMaxLineLength
-	}
+	full := *cmp.Or(o, &Options{})
+	full.MaxLine = cmp.Or(full.MaxLine, mcp.DefaultMaxLineLength)
 	return full
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
 // UnsetError removes the error mark from the result of a tool that failed, so
@@ -63,7 +64,7 @@ var toolHidden = resultRow(catalog.Row{Kind: "mcp_tool_hidden",
 	Visibility: chaos.Implicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone,
 }, func(ctx context.Context, _ chaos.Call, p toolName, _, result any) any {
 	return changeTool(result, p.Name, func(list []*mcp.Tool, i int) []*mcp.Tool {
-		chaos.Changed(ctx, chaos.Change{Path: fmt.Sprintf("/tools/%d/name", i), Before: quoted(p.Name)})
+		chaos.Changed(ctx, chaos.Change{Path: fmt.Sprintf("/tools/%d/name", i), Before: jsonedit.Quote(p.Name)})
 		return slices.Delete(list, i, i+1)
 	})
 })
@@ -95,7 +96,7 @@ var descriptionChanged = resultRow(catalog.Row{Kind: "mcp_description_changed",
 			return nil
 		}
 		chaos.Changed(ctx, chaos.Change{Path: fmt.Sprintf("/tools/%d/description", i),
-			Before: quoted(list[i].Description), After: quoted(p.Description)})
+			Before: jsonedit.Quote(list[i].Description), After: jsonedit.Quote(p.Description)})
 		tool := *list[i]
 		tool.Description = p.Description
 		list[i] = &tool
@@ -126,9 +127,4 @@ func changeTool(result any, name string, change func([]*mcp.Tool, int) []*mcp.To
 	changed := *res
 	changed.Tools = list
 	return &changed
-}
-
-func quoted(s string) json.RawMessage {
-	text, _ := json.Marshal(s)
-	return text
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -31,17 +32,12 @@ const (
 // Its error is that of the mode, `read-write mode requires
 // SHAKEDOWN_MCP_ENABLE_WRITE=true`, or a [*FieldError]; all joined.
 func Env(getenv func(string) string, o *Options) (*Options, error) {
-	if o == nil {
-		o = new(Options)
-	}
-	c := *o
-	c.Tokens = slices.Clone(o.Tokens)
+	c := *cmp.Or(o, &Options{})
+	c.Tokens = slices.Clone(c.Tokens)
 	problems := fields.List()
 	if text := getenv(envMode); strings.TrimSpace(text) != "" {
 		mode, err := ParseMode(text)
-		if err != nil {
-			problems.Add(err)
-		}
+		problems.Add(err)
 		c.Mode = mode
 	}
 	if text := strings.TrimSpace(getenv(envEnableWrite)); text != "" {

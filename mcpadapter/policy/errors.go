@@ -84,12 +84,7 @@ func (e *Error) sound() *Error {
 	if c.Status < 400 || c.Status > 599 {
 		c.Status = http.StatusInternalServerError
 	}
-	if c.Code == "" {
-		c.Code = CodeToolError
-	}
-	if c.Detail == "" {
-		c.Detail = http.StatusText(c.Status)
-	}
+	c.Code, c.Detail = cmp.Or(c.Code, CodeToolError), cmp.Or(c.Detail, http.StatusText(c.Status))
 	return &c
 }
 
@@ -191,8 +186,6 @@ func ReadProblem(res *http.Response) error {
 			p.Detail = text.Clip(strings.TrimSpace(strings.ToValidUTF8(string(body), "\uFFFD")), 1000)
 		}
 	}
-	if p.Status == 0 {
-		p.Status = res.StatusCode
-	}
+	p.Status = cmp.Or(p.Status, res.StatusCode)
 	return p
 }

@@ -70,9 +70,7 @@ func (o HTTPOptions) withDefaults() (HTTPOptions, error) {
 // lets everyone on a loopback address call. Even then, requests from or to any
 // other address are refused.
 func (g *Gate) HTTPHandler(next http.Handler, o *HTTPOptions) (http.Handler, error) {
-	if o == nil {
-		o = new(HTTPOptions)
-	}
+	o = cmp.Or(o, &HTTPOptions{})
 	full, err := o.withDefaults()
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"io"
@@ -107,15 +108,11 @@ type Gate struct {
 // New returns a gate for a copy of the options. Its error joins all problems,
 // each a [*FieldError], except for read-write mode that was enabled only once.
 func New(o *Options) (*Gate, error) {
-	if o == nil {
-		o = new(Options)
-	}
+	o = cmp.Or(o, &Options{})
 	problems := fields.List()
 	bad := problems.Wrongf
 	rows, err := compile(o)
-	if err != nil {
-		problems.Add(err)
-	}
+	problems.Add(err)
 	requests := compileRequests(o.Requests, bad)
 	switch {
 	case o.Mode > ReadWrite:
@@ -132,9 +129,7 @@ func New(o *Options) (*Gate, error) {
 	all := slices.Clone(o.Tokens)
 	if o.TokensFile != "" {
 		filed, err := readTokens(o.TokensFile)
-		if err != nil {
-			problems.Add(err)
-		}
+		problems.Add(err)
 		all = append(all, filed...)
 	}
 	checkTokens(bad, all)

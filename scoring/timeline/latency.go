@@ -111,7 +111,8 @@ const rankSlack = 1e-9
 func nth(a []float32, n int) float32 {
 	low, high := 0, len(a)-1
 	for low < high {
-		pivot := median(a[low], a[low+(high-low)/2], a[high])
+		x, y, z := a[low], a[low+(high-low)/2], a[high]
+		pivot := max(min(x, y), min(max(x, y), z)) // the median
 		i, j := low, high
 		for i <= j {
 			for a[i] < pivot {
@@ -135,8 +136,4 @@ func nth(a []float32, n int) float32 {
 		}
 	}
 	return a[n]
-}
-
-func median(a, b, c float32) float32 {
-	return max(min(a, b), min(max(a, b), c))
 }

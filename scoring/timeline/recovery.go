@@ -57,10 +57,7 @@ type Recovery struct {
 // bin after one that was not. Bins where the metric is undefined count neither way.
 // Errors are [*WindowError] and [*FieldError].
 func (r *Run) RecoveryTime(node string, options *RecoveryOptions) (Recovery, error) {
-	var o RecoveryOptions
-	if options != nil {
-		o = *options
-	}
+	o := *cmp.Or(options, &RecoveryOptions{})
 	o.BasedOn = cmp.Or(o.BasedOn, Backlog)
 	o.Definition = cmp.Or(o.Definition, Zero)
 	if err := o.check(); err != nil {

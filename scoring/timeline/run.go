@@ -81,10 +81,6 @@ type index struct{ series map[edgeKey]*series }
 // An edgeKey names the calls of one class from one node to another.
 type edgeKey struct{ caller, target, class string }
 
-func (k edgeKey) compare(o edgeKey) int {
-	return cmp.Or(cmp.Compare(k.caller, o.caller), cmp.Compare(k.target, o.target), cmp.Compare(k.class, o.class))
-}
-
 // NewRun makes an empty run. The error joins every problem of the options, each an
 // [*FieldError].
 func NewRun(o *RunOptions) (*Run, error) {
@@ -177,7 +173,9 @@ func (ix *index) where(match func(edgeKey) bool) []*series {
 			found = append(found, s)
 		}
 	}
-	slices.SortFunc(found, func(a, b *series) int { return a.compare(b.edgeKey) })
+	slices.SortFunc(found, func(a, b *series) int {
+		return cmp.Or(cmp.Compare(a.caller, b.caller), cmp.Compare(a.target, b.target), cmp.Compare(a.class, b.class))
+	})
 	return found
 }
 

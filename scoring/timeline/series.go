@@ -34,12 +34,6 @@ func (b *bin) serve(latency time.Duration) {
 	b.latencies.add(latency)
 }
 
-// merge adds o to b and keeps no part of o.
-func (b *bin) merge(o *bin) {
-	b.mergeCounts(o)
-	b.latencies.merge(&o.latencies)
-}
-
 func (b *bin) mergeCounts(o *bin) {
 	b.arrivals += o.arrivals
 	b.attempts += o.attempts
@@ -182,7 +176,8 @@ func joined(bins []bin, i int) bin {
 	}
 	right := bins[2*i+1]
 	right.busy = halve(right.busy) << (slotsInBin / 2)
-	left.merge(&right)
+	left.mergeCounts(&right)
+	left.latencies.merge(&right.latencies)
 	return left
 }
 

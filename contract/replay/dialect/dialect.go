@@ -73,7 +73,7 @@ func read(doc []byte, o *Options) (sessions []*replay.Session, notes []string, e
 		return nil, nil, err
 	}
 	in := &input{text: doc, o: o, dialect: of.name, wrong: fields.ListUpTo(maxReported),
-		keys: redact.New(nil, redact.Patterns), effects: make(map[string]chaos.Effect)}
+		keys: redact.New(nil, redact.Patterns), byID: make(map[string]*record), effects: make(map[string]chaos.Effect)}
 	for _, t := range o.Tools {
 		in.effects[t.Name] = t.Effect
 	}

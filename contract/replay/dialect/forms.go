@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -128,9 +129,7 @@ func (m members) function() (name string, args json.RawMessage) {
 	if inner := m.object("function", "custom"); inner != nil {
 		f = inner
 	}
-	if name = f.text("name", "toolName", "tool_name"); name == "" {
-		name = m.text("function")
-	}
+	name = cmp.Or(f.text("name", "toolName", "tool_name"), m.text("function"))
 	// of a shell, or another tool of the API's own
 	if kind := m.kind(); name == "" && strings.HasSuffix(kind, "_call") {
 		name = strings.TrimSuffix(kind, "_call")

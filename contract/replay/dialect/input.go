@@ -115,9 +115,6 @@ func (in *input) record(id string) *record {
 		return r
 	}
 	r := in.newRecord(id)
-	if in.byID == nil {
-		in.byID = make(map[string]*record)
-	}
 	in.byID[id] = r
 	return r
 }

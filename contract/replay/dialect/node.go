@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -103,10 +104,7 @@ func (n *node) setResult(doc json.RawMessage) {
 // fail makes the call a failed one. What it returned beside its error is dropped: the
 // caller got the error.
 func (n *node) fail(text string, status int) {
-	if status == 0 {
-		status = retryable.StatusIn(text)
-	}
-	n.failure = &findings.CallError{Text: text, Status: status}
+	n.failure = &findings.CallError{Text: text, Status: cmp.Or(status, retryable.StatusIn(text))}
 	n.result, n.noResult, n.truncated = nil, false, cut(n.args)
 }
 

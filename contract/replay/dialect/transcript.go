@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -134,9 +135,7 @@ func (t *transcript) asks(m members, id string) {
 		t.refuse(t.line, "name", nil, "the name of a tool")
 		return
 	}
-	if id == "" {
-		id = m.callID()
-	}
+	id = cmp.Or(id, m.callID())
 	if t.once && id != "" && t.seen[id] {
 		return
 	}
@@ -159,9 +158,7 @@ func (t *transcript) asks(m members, id string) {
 // that of the tool with its name, else the first that waits.
 func (t *transcript) answers(m members, id string) {
 	t.turn()
-	if id == "" {
-		id = m.callID()
-	}
+	id = cmp.Or(id, m.callID())
 	waiting, at := t.open[id], 0
 	if name := m.text("tool_name", "name"); id == "" && name != "" {
 		at = max(0, slices.IndexFunc(waiting, func(i int) bool { return t.record.nodes[i].name == name }))
@@ -203,10 +200,7 @@ func (n *node) answered(m members) {
 		failed, code = true, textIn(inner["error"], []string{"message"}, maxWrappers)
 	}
 	if failed {
-		if code == "" {
-			code = words(n.result)
-		}
-		n.fail(code, 0)
+		n.fail(cmp.Or(code, words(n.result)), 0)
 	}
 }
 

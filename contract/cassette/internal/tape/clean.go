@@ -113,12 +113,8 @@ func keyName(name string) bool {
 		return false
 	}
 	plain := plainName(name)
-	for _, key := range keys {
-		if strings.HasSuffix(plain, key) {
-			return true
-		}
-	}
-	return plain == "key" || redact.SecretName(name)
+	ends := func(key string) bool { return strings.HasSuffix(plain, key) }
+	return plain == "key" || slices.ContainsFunc(keys, ends) || redact.SecretName(name)
 }
 
 // isPosition reports whether a name tells where a list goes on.

@@ -76,7 +76,7 @@ func (w *writer) exchange(e *Exchange) []byte {
 		}
 		dst = append(append(append(dst, '"'), name...), "\": "...)
 		d, _ := jsonedit.Parse(value)
-		dst = d.AppendLines(dst, "   ", true)
+		dst = d.AppendLines(dst, 0, "   ", true)
 	}
 	if e.Cell != "" {
 		member("cell", encoded(e.Cell))
