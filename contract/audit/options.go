@@ -27,7 +27,8 @@ type World struct {
 	Tools chaos.ToolRegistry
 	// State returns all that the tools may change, as a value that encoding/json can write, without ids
 	// and times that differ from run to run, and without counts of requests. What it leaves out, the audit
-	// does not see. nil: the result of [Options.StateTool], and without that the state is not known.
+	// does not see. A call that was given up may still go on meanwhile. nil: the result of
+	// [Options.StateTool], and without that the state is not known.
 	State func(ctx context.Context) (any, error)
 	// Restart ends the program behind the tools and starts it again with what it stored; nil: it cannot.
 	Restart func(ctx context.Context) error
