@@ -131,8 +131,8 @@ func reversed(v *jsonedit.Value) *jsonedit.Value {
 		return v
 	}
 	other := jsonedit.Of(struct{}{})
-	for i := v.Len() - 1; i >= 0; i-- {
-		other.Set(v.Key(i), reversed(v.At(i)))
+	for _, name := range slices.Backward(v.Keys()) {
+		other.Set(name, reversed(v.Get(name)))
 	}
 	return other
 }
