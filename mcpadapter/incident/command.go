@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/processgroup"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -74,7 +75,7 @@ func (c *Command) Investigate(ctx context.Context, job Job) Result {
 	}
 	cmd := exec.Command(c.Path[0], append(c.Path[1:len(c.Path):len(c.Path)], c.args(job)...)...)
 	cmd.Dir, cmd.Env = job.Dir, c.environment(job)
-	lead(cmd)
+	processgroup.Lead(cmd)
 	r, w, err := os.Pipe() // not one of cmd, whose Wait would wait for all that hold it
 	if err != nil {
 		return failed(fmt.Errorf("agent could not be run: %w", err))
@@ -97,7 +98,7 @@ func (c *Command) Investigate(ctx context.Context, job Job) Result {
 	}
 	leader := cmd.Process.Pid
 	killed, err := await(ctx, ended, leader, job.Patience)
-	kill(leader) // whatever it left behind
+	processgroup.Kill(leader) // whatever it left behind
 	killStrays(job.Incident.IncidentID)
 	select {
 	case <-read:
@@ -120,14 +121,14 @@ func await(ctx context.Context, ended <-chan error, leader int, patience time.Du
 	case <-ctx.Done():
 	}
 	if patience > 0 && !errors.Is(context.Cause(ctx), errTimeout) {
-		askToEnd(leader)
+		processgroup.AskToEnd(leader)
 		select {
 		case err := <-ended:
 			return false, err
 		case <-time.After(patience):
 		}
 	}
-	kill(leader)
+	processgroup.Kill(leader)
 	return true, <-ended
 }
 

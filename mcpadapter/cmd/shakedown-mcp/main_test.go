@@ -33,6 +33,10 @@ func TestMain(m *testing.M) {
 		main()
 		os.Exit(0)
 	}
+	if os.Getenv(asServer) != "" {
+		serveTools()
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
 }
 
@@ -142,13 +146,13 @@ type place struct {
 	found chan string
 }
 
-var url = regexp.MustCompile(`http://\S+/mcp`)
+var address = regexp.MustCompile(`http://\S+/mcp`)
 
 func (p *place) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.text.Write(text)
-	if at := url.Find(p.text.Bytes()); at != nil && !p.told {
+	if at := address.Find(p.text.Bytes()); at != nil && !p.told {
 		p.told = true
 		p.found <- string(at)
 	}
