@@ -27,6 +27,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/wholefile"
 	"github.com/shakedown-go/shakedown/mcpadapter/client"
+	"github.com/shakedown-go/shakedown/scoring"
 )
 
 // auditing is one call of shakedown-mcp audit: what was typed, and the servers that it has started.
@@ -257,6 +258,7 @@ func (a *auditing) run(ctx context.Context, args []string, out io.Writer) (statu
 	if o.Claims, err = client.Claims(ctx, first.current()); err != nil {
 		return 0, err
 	}
+	o.StateNote = a.stateNote()
 	if a.url == "" && a.reset == "" && a.stateURL == "" {
 		if err := first.close(); err != nil {
 			return 0, err
@@ -278,7 +280,7 @@ func (a *auditing) run(ctx context.Context, args []string, out io.Writer) (statu
 		}
 		fmt.Fprint(out, a.known().Text(listing(l)))
 		if !named && !a.dry {
-			return inconclusive, errors.New("shakedown-mcp: nothing was called: name tools by --allow, or say --sandbox")
+			return 2, errors.New("shakedown-mcp: nothing was called: name tools by --allow, or say --sandbox")
 		}
 		return 0, nil
 	}
@@ -289,28 +291,11 @@ func (a *auditing) run(ctx context.Context, args []string, out io.Writer) (statu
 	if errors.Is(err, context.Canceled) {
 		err = nil // the result says so
 	}
-	status = statusOf(r)
+	status = report.ExitCode(&contract.Report{Score: scoring.ContractScore{Verdict: r.Verdict()}}, nil, 0)
 	if wrong := errors.Join(a.show(out, r), err); wrong != nil {
 		return max(status, report.ExitCode(nil, wrong, 0)), wrong
 	}
 	return status, nil
-}
-
-const broke, inconclusive = 1, 2 // of [report.ExitCode]
-
-// statusOf is the exit status of a result.
-func statusOf(r *audit.Result) (status int) {
-	for i := range r.Tools {
-		t := &r.Tools[i]
-		switch {
-		case slices.Contains([]audit.Standing{t.ReadOnly, t.Idempotent, t.Destructive}, audit.Contradicted),
-			slices.Contains([]audit.Verdict{audit.Doubles, audit.PartlyDone, audit.Wedged}, t.Verdict):
-			return broke
-		case t.Refused == "" && t.Verdict == audit.Unknown:
-			status = inconclusive
-		}
-	}
-	return status
 }
 
 // show prints the result and writes the files.
@@ -325,7 +310,7 @@ func (a *auditing) show(out io.Writer, r *audit.Result) error {
 			_, err := io.WriteString(w, a.known().Text(string(r.Markdown(comment))))
 			return err
 		},
-		"html":  func(w io.Writer) error { return report.HTML(w, r.Report) },
+		"html":  func(w io.Writer) error { return r.HTML(w) },
 		"junit": func(w io.Writer) error { return report.JUnit(w, r.Report, nil) },
 		"json": func(w io.Writer) error {
 			doc, err := json.MarshalIndent(r, "", "  ")
@@ -340,6 +325,27 @@ func (a *auditing) show(out io.Writer, r *audit.Result) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// stateNote says what the state is, and what it does not show.
+func (a *auditing) stateNote() string {
+	switch {
+	case a.options.StateTool != "":
+		return "The state is the result of the tool " + a.options.StateTool + ". What it leaves out is not known."
+	case a.stateResource != "":
+		return "The state is the resource " + a.stateResource + ". What it leaves out is not known."
+	case a.stateURL != "":
+		return "The state is what a GET of " + redact.Address(a.stateURL) + " returns. What it leaves out is not known."
+	case len(a.proxies) == 0:
+		return "There is no state, so nothing is known to be safe: see --state-tool, --state-resource, --state-url and --proxy."
+	}
+	var apis []string
+	for _, p := range a.proxies {
+		apis = append(apis, p.variable)
+	}
+	return "The state is the requests to the API behind " + strings.Join(apis, " and ") + " that may have done work: all but reads and those " +
+		"that it refused. Requests with one idempotency key are one, since an API that honours keys does their work once; whether this one does is " +
+		"not known. Nor is it known whether it tells a repeated request by something else, and then does its work once; nor what does not pass the proxy."
 }
 
 // listing is what an audit would do, for a person.
