@@ -193,8 +193,13 @@ func (r *Result) section() *document.Section {
 	for _, name := range []string{"called again", "readOnlyHint", "idempotentHint", "destructiveHint"} {
 		s.Table.Heads = append(s.Table.Heads, document.Head{Name: name})
 	}
+	refused := map[string][]string{} // tools by reason
 	for i := range r.Tools {
 		t := &r.Tools[i]
+		if t.Refused != "" {
+			refused[t.Refused] = append(refused[t.Refused], t.Tool)
+			continue
+		}
 		row := document.Row{Name: t.Tool}
 		for _, standing := range []Standing{Standing(t.Verdict), t.ReadOnly, t.Idempotent, t.Destructive} {
 			row.Cells = append(row.Cells, document.Cell{Text: string(standing)})
@@ -217,5 +222,8 @@ func (r *Result) section() *document.Section {
 		s.Items = append(s.Items, item)
 	}
 	worstFirst(s.Items)
+	for _, why := range slices.Sorted(maps.Keys(refused)) {
+		s.Table.Hints = append(s.Table.Hints, "not called, since "+why+": "+strings.Join(refused[why], ", "))
+	}
 	return s
 }

@@ -41,7 +41,7 @@ type auditing struct {
 	client  *http.Client
 
 	reset, stateURL, stateResource string
-	proxies                        []variableURL
+	proxies                        []proxied
 	reads                          []string
 	examples, session              string // files
 	dry                            bool
@@ -52,7 +52,9 @@ type auditing struct {
 	over bool // no process starts any more
 }
 
-type variableURL struct{ variable, to string }
+// A proxied is an API that the server reaches through a proxy: by a variable of that name, or by its own address, whose
+// host is intercepted.
+type proxied struct{ name, host, to string }
 
 const auditExample = `shakedown-mcp audit --proxy RAZORPAY_API_URL=http://127.0.0.1:9000 --allow create_refund -- ./razorpay-mcp-server stdio`
 
@@ -110,13 +112,8 @@ func (a *auditing) declare() {
 	f.StringVar(&o.StateTool, "state-tool", "", "the state is the result of the tool of that `NAME`")
 	f.StringVar(&a.stateResource, "state-resource", "", "the state is the resource of that `URI`")
 	f.StringVar(&a.stateURL, "state-url", "", "the state is what a GET of `URL` returns, as JSON")
-	f.Func("proxy", "the state is the requests to the API at a URL: a proxy passes them on, and its address is in an environment variable of the server: `VARIABLE=URL`; may be repeated",
-		func(s string) error {
-			variable, to, _ := strings.Cut(s, "=")
-			_, err := audit.NewProxy(to)
-			a.proxies = append(a.proxies, variableURL{variable, to})
-			return errors.Join(err, given(variable != ""))
-		})
+	f.Func("proxy", "the state is the requests to the API at a URL, which a proxy passes on: `VARIABLE=URL` gives its address to the server in that "+
+		"environment variable, and https://HOST=URL, or https://HOST alone, intercepts what the server sends to that host; may be repeated", a.addProxy)
 	f.Func("reads", "requests to --proxy that only read, such as `'POST /search*'`; may be repeated", func(s string) error {
 		a.reads = append(a.reads, s)
 		_, err := audit.NewProxy("http://localhost", s)
@@ -133,6 +130,20 @@ func (a *auditing) declare() {
 		"json": "the result as JSON", "file": "the run file"} {
 		a.files[form] = f.String(form, "", "write "+usage+", to `FILE`")
 	}
+}
+
+func (a *auditing) addProxy(s string) error {
+	name, to, mapped := strings.Cut(s, "=")
+	p := proxied{name: name, to: to}
+	if host, is := strings.CutPrefix(name, "https://"); is {
+		p.name, p.host = host, host
+		if !mapped {
+			p.to = name
+		}
+	}
+	_, err := audit.NewProxy(p.to)
+	a.proxies = append(a.proxies, p)
+	return errors.Join(err, given(p.name != "" && !strings.ContainsAny(p.name, "/:@")))
 }
 
 func given(is bool) error {
@@ -341,9 +352,9 @@ func (a *auditing) stateNote() string {
 	}
 	var apis []string
 	for _, p := range a.proxies {
-		apis = append(apis, p.variable)
+		apis = append(apis, p.name)
 	}
-	return "The state is the requests to the API behind " + strings.Join(apis, " and ") + " that may have done work: all but reads and those " +
+	return "The state is the requests to " + strings.Join(apis, " and ") + " that may have done work: all but reads and those " +
 		"that it refused. Requests with one idempotency key are one, since an API that honours keys does their work once; whether this one does is " +
 		"not known. Nor is it known whether it tells a repeated request by something else, and then does its work once; nor what does not pass the proxy."
 }

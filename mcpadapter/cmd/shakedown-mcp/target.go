@@ -39,8 +39,8 @@ type target struct {
 	session *mcp.ClientSession
 	process *process // nil: the server is at a URL, or has ended
 	proxies []*audit.Proxy
-	servers []*http.Server
-	env     []string // the addresses of the proxies
+	ends    []func() error // of what serves the proxies
+	env     []string       // by which the server finds them
 }
 
 // open makes a world in which the server has just begun.
@@ -56,22 +56,48 @@ func (a *auditing) open(ctx context.Context) (*target, error) {
 	return t, nil
 }
 
+// serveProxies serves a proxy for each --proxy: at an address of its own, or for a host that is intercepted.
 func (t *target) serveProxies(ctx context.Context) error {
+	hosts := map[string]http.Handler{}
 	for _, p := range t.of.proxies {
 		proxy, err := audit.NewProxy(p.to, t.of.reads...)
 		if err != nil {
 			return err
 		}
-		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+		t.proxies = append(t.proxies, proxy)
+		if p.host != "" {
+			hosts[p.host] = proxy
+			continue
+		}
+		address, err := t.serve(ctx, proxy)
 		if err != nil {
 			return err
 		}
-		server := &http.Server{Handler: proxy, ReadHeaderTimeout: beginning}
-		t.proxies, t.servers = append(t.proxies, proxy), append(t.servers, server)
-		t.env = append(t.env, p.variable+"=http://"+listener.Addr().String())
-		go func() { _ = server.Serve(listener) }() // ends with close
+		t.env = append(t.env, p.name+"=http://"+address)
 	}
-	return nil
+	if len(hosts) == 0 {
+		return nil
+	}
+	between, err := newInterceptor(hosts)
+	if err != nil {
+		return err
+	}
+	t.ends = append(t.ends, between.end)
+	address, err := t.serve(ctx, between)
+	t.env = append(t.env, between.env(address)...)
+	return err
+}
+
+// serve serves a handler on this machine alone, until the target is closed.
+func (t *target) serve(ctx context.Context, h http.Handler) (address string, err error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: beginning}
+	t.ends = append(t.ends, server.Close)
+	go func() { _ = server.Serve(listener) }() // ends with Close
+	return listener.Addr().String(), nil
 }
 
 // begin starts the server and opens a session with it.
@@ -119,10 +145,10 @@ func (t *target) restart(ctx context.Context) error { return errors.Join(t.end()
 
 func (t *target) close() error {
 	err := t.end()
-	for _, server := range t.servers {
-		err = errors.Join(err, server.Close())
+	for _, end := range t.ends {
+		err = errors.Join(err, end())
 	}
-	t.proxies, t.servers, t.env = nil, nil, nil
+	t.proxies, t.ends, t.env = nil, nil, nil
 	return err
 }
 
@@ -190,7 +216,7 @@ func (t *target) resource(ctx context.Context) (any, error) {
 	return all, nil
 }
 
-// requests is what has reached the proxies, by variable.
+// requests is what has reached the proxies, by name.
 func (t *target) requests(ctx context.Context) (any, error) {
 	all := map[string]any{}
 	for i, p := range t.proxies {
@@ -198,7 +224,7 @@ func (t *target) requests(ctx context.Context) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		all[t.of.proxies[i].variable] = v
+		all[t.of.proxies[i].name] = v
 	}
 	return all, nil
 }
