@@ -53,10 +53,10 @@ type auditing struct {
 }
 
 // A proxied is an API that the server reaches through a proxy: by a variable of that name, or by its own address, whose
-// host is intercepted.
-type proxied struct{ name, host, to string }
+// host is intercepted. The proxy passes requests on to an address, or to nobody, and then gives that answer.
+type proxied struct{ name, host, to, answer string }
 
-const auditExample = `shakedown-mcp audit --proxy RAZORPAY_API_URL=http://127.0.0.1:9000 --allow create_refund -- ./razorpay-mcp-server stdio`
+const auditExample = `shakedown-mcp audit --allow create_refund --proxy 'https://api.example.com={"id":"r1"}' -- ./payments-mcp-server stdio`
 
 // runAudit makes the audit, and returns the status to exit with: those of [report.ExitCode].
 func runAudit(ctx context.Context, args []string, getenv func(string) string, out, problems io.Writer) int {
@@ -112,8 +112,9 @@ func (a *auditing) declare() {
 	f.StringVar(&o.StateTool, "state-tool", "", "the state is the result of the tool of that `NAME`")
 	f.StringVar(&a.stateResource, "state-resource", "", "the state is the resource of that `URI`")
 	f.StringVar(&a.stateURL, "state-url", "", "the state is what a GET of `URL` returns, as JSON")
-	f.Func("proxy", "the state is the requests to the API at a URL, which a proxy passes on: `VARIABLE=URL` gives its address to the server in that "+
-		"environment variable, and https://HOST=URL, or https://HOST alone, intercepts what the server sends to that host; may be repeated", a.addProxy)
+	f.Func("proxy", "the state is the requests to an API, which a proxy passes on to a URL: `VARIABLE=URL` gives the address of the proxy to the "+
+		"server in that environment variable, and https://HOST=URL, or https://HOST alone, intercepts what the server sends to that host. "+
+		"In place of URL, JSON is the answer to each request, and no API is needed. May be repeated", a.addProxy)
 	f.Func("reads", "requests to --proxy that only read, such as `'POST /search*'`; may be repeated", func(s string) error {
 		a.reads = append(a.reads, s)
 		_, err := audit.NewProxy("http://localhost", s)
@@ -141,7 +142,12 @@ func (a *auditing) addProxy(s string) error {
 			p.to = name
 		}
 	}
-	_, err := audit.NewProxy(p.to)
+	var err error
+	if json.Valid([]byte(to)) {
+		p.answer = to
+	} else {
+		_, err = audit.NewProxy(p.to)
+	}
 	a.proxies = append(a.proxies, p)
 	return errors.Join(err, given(p.name != "" && !strings.ContainsAny(p.name, "/:@")))
 }

@@ -60,7 +60,18 @@ func (a *auditing) open(ctx context.Context) (*target, error) {
 func (t *target) serveProxies(ctx context.Context) error {
 	hosts := map[string]http.Handler{}
 	for _, p := range t.of.proxies {
-		proxy, err := audit.NewProxy(p.to, t.of.reads...)
+		to := p.to
+		if p.answer != "" {
+			address, err := t.serve(ctx, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, p.answer)
+			}))
+			if err != nil {
+				return err
+			}
+			to = "http://" + address
+		}
+		proxy, err := audit.NewProxy(to, t.of.reads...)
 		if err != nil {
 			return err
 		}
