@@ -32,45 +32,34 @@ func (r *Result) Verdict() scoring.Verdict {
 	return scoring.Inconclusive
 }
 
-// signs are those of the verdicts, in the order of a sum.
-var signs = [...]struct {
-	verdict Verdict
-	sign    document.Sign
-}{
-	{Doubles, document.Sign{Text: "✗", Class: "broken"}}, {PartlyDone, document.Sign{Text: "✗", Class: "broken"}},
-	{Wedged, document.Sign{Text: "✗", Class: "broken"}}, {Unknown, document.Sign{Text: "?", Class: "inconclusive"}},
-	{NotTried, document.Sign{Text: "-", Class: "notrun"}}, {SafeWithKey, document.Sign{Text: "✓", Class: "held"}},
-	{Safe, document.Sign{Text: "✓", Class: "held"}},
-}
+// worstFirst are the verdicts, in the order of what is shown.
+var worstFirst = [...]Verdict{Doubles, PartlyDone, Wedged, Unknown, NotTried, SafeWithKey, Safe}
 
 // HTML writes the result as one self-contained page: the tools, and all calls and states of each treatment. It loads
 // nothing.
 func (r *Result) HTML(w io.Writer) error {
-	v := &document.Verdict{Name: r.Verdict().String()}
-	v.Sign.Class = map[scoring.Verdict]string{scoring.Fail: "broken", scoring.Pass: "held"}[r.Verdict()]
-	v.Sign.Class = cmp.Or(v.Sign.Class, "inconclusive")
+	treatments := &document.Section{Name: "treatments", Head: "TREATMENTS", Folded: true}
 	var sums []string
-	for _, s := range signs {
+	for _, v := range worstFirst {
 		n := 0
 		for i := range r.Tools {
-			if r.Tools[i].Verdict == s.verdict {
+			if r.Tools[i].Verdict == v {
 				n++
+			}
+			for k := range r.Tools[i].Evidence {
+				if e := &r.Tools[i].Evidence[k]; e.Verdict == v {
+					treatments.Items = append(treatments.Items, e.item())
+				}
 			}
 		}
 		if n > 0 {
-			sums = append(sums, fmt.Sprintf("%d %s", n, s.verdict))
+			sums = append(sums, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	v.Why = "of " + text.Plural(len(r.Tools), "tool") + ": " + strings.Join(sums, ", ")
-	treatments := &document.Section{Name: "treatments", Head: "TREATMENTS", Folded: true}
-	for i := range r.Tools {
-		for k := range r.Tools[i].Evidence {
-			treatments.Items = append(treatments.Items, r.Tools[i].Evidence[k].item())
-		}
-	}
-	worstFirst(treatments.Items)
-	page := &document.Document{Title: "Is a tool safe to call twice?", Verdict: v,
-		Sections: []*document.Section{r.section(), treatments}}
+	why := "of " + text.Plural(len(r.Tools), "tool") + ": " + strings.Join(sums, ", ")
+	sign := signOf(map[scoring.Verdict]Verdict{scoring.Fail: Doubles, scoring.Pass: Safe}[r.Verdict()])
+	page := &document.Document{Title: "Is a tool safe to call twice?", Sections: []*document.Section{r.section(), treatments},
+		Verdict: &document.Verdict{Sign: sign, Name: r.Verdict().String(), Why: why}}
 	data, err := page.HTML()
 	if err == nil {
 		_, err = w.Write(data)
@@ -78,39 +67,34 @@ func (r *Result) HTML(w io.Writer) error {
 	return err
 }
 
-// itemOf is an item about a tool, or a treatment of it.
-func itemOf(v Verdict, names ...string) document.Item {
-	for i := range signs {
-		if s := &signs[i]; s.verdict == v {
-			return document.Item{Sign: &s.sign, Names: names, Text: ": " + string(v), Tags: document.Tags{State: s.sign.Class, Scenario: names[0]}}
-		}
+func signOf(v Verdict) document.Sign {
+	switch v {
+	case Doubles, PartlyDone, Wedged:
+		return document.Sign{Text: "✗", Class: "broken"}
+	case Safe, SafeWithKey:
+		return document.Sign{Text: "✓", Class: "held"}
+	case NotTried:
+		return document.Sign{Text: "-", Class: "notrun"}
 	}
-	return document.Item{Names: names, Text: ": " + string(v)}
+	return document.Sign{Text: "?", Class: "inconclusive"}
 }
 
-// worstFirst sorts items of [itemOf] by the order of the signs.
-func worstFirst(items []document.Item) {
-	rank := func(i document.Item) int {
-		for k := range signs {
-			if i.Sign == &signs[k].sign {
-				return k
-			}
-		}
-		return len(signs)
-	}
-	slices.SortStableFunc(items, func(a, b document.Item) int { return rank(a) - rank(b) })
+// itemOf is an item about a tool, or a treatment of it.
+func itemOf(v Verdict, names ...string) document.Item {
+	sign := signOf(v)
+	return document.Item{Sign: &sign, Names: names, Text: ": " + string(v),
+		Tags: document.Tags{State: sign.Class, Scenario: names[0]}}
 }
 
 // item is a treatment with all calls and states.
 func (e *Evidence) item() document.Item {
 	item := itemOf(e.Verdict, e.Tool, e.Treatment)
 	item.ID = e.Tool + "." + e.Treatment
-	calls := document.Detail{Label: "calls"}
+	calls, states := document.Detail{Label: "calls"}, document.Detail{Label: "states"}
 	for _, c := range e.Calls {
 		calls.List = append(calls.List, fmt.Sprintf("%s, from %v to %v: %s → %s", c.Of, c.Start.Round(time.Microsecond),
 			c.End.Round(time.Microsecond), c.Args, cmp.Or(c.Err, string(c.Result))))
 	}
-	states := document.Detail{Label: "states"}
 	for _, s := range e.States {
 		states.List = append(states.List, fmt.Sprintf("%s: %s", s.When, s.Value))
 	}

@@ -221,7 +221,12 @@ func (r *Result) section() *document.Section {
 		item.Details = details
 		s.Items = append(s.Items, item)
 	}
-	worstFirst(s.Items)
+	slices.SortStableFunc(s.Items, func(a, b document.Item) int {
+		rank := func(i document.Item) int {
+			return slices.Index(worstFirst[:], Verdict(strings.TrimPrefix(i.Text, ": ")))
+		}
+		return rank(a) - rank(b)
+	})
 	for _, why := range slices.Sorted(maps.Keys(refused)) {
 		s.Table.Hints = append(s.Table.Hints, "not called, since "+why+": "+strings.Join(refused[why], ", "))
 	}
