@@ -29,12 +29,12 @@ import (
 const asCommand = "SHAKEDOWN_MCP_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asCommand) != "" {
-		main()
+	if what := os.Getenv(asServer); what != "" && len(os.Args) == 1 {
+		actAs(what)
 		os.Exit(0)
 	}
-	if os.Getenv(asServer) != "" {
-		serveTools()
+	if os.Getenv(asCommand) != "" {
+		main()
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
