@@ -156,7 +156,8 @@ func (p *Proxy) answered(r *http.Request, body []byte, status int) {
 	p.open--
 	close(p.end)
 	p.end = make(chan struct{})
-	undone := status >= 400 && status < 500 || status == http.StatusTemporaryRedirect || status == http.StatusPermanentRedirect
+	undone := status >= 400 && status < 500
+	undone = undone || status == http.StatusTemporaryRedirect || status == http.StatusPermanentRedirect
 	if undone || p.onlyReads(r, body) {
 		return
 	}

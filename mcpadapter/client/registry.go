@@ -103,7 +103,8 @@ func Claims(ctx context.Context, cs *mcp.ClientSession) (map[string]audit.Claims
 				}
 				return &hint
 			}
-			all[t.Name] = audit.Claims{ReadOnly: said(a.ReadOnlyHint), Idempotent: said(a.IdempotentHint), Destructive: a.DestructiveHint}
+			all[t.Name] = audit.Claims{ReadOnly: said(a.ReadOnlyHint), Idempotent: said(a.IdempotentHint),
+				Destructive: a.DestructiveHint}
 		}
 	}
 	return all, nil

@@ -1,7 +1,6 @@
 package incident
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -10,8 +9,6 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/processgroup"
@@ -60,10 +57,6 @@ func usualVariables() []string {
 		"PATHEXT", "USERPROFILE"}
 }
 
-// maxOutput is how much of an agent's output is kept: its end, where the
-// reason of a failure stands.
-const maxOutput = 64 << 10
-
 // pipePatience is how long output is still read after the program has ended;
 // a process that it left behind may hold the pipe.
 const pipePatience = 2 * time.Second
@@ -87,7 +80,7 @@ func (c *Command) Investigate(ctx context.Context, job Job) Result {
 	if err != nil {
 		return failed(fmt.Errorf("agent could not be run: %w", err))
 	}
-	out, read, ended := new(tail), make(chan struct{}), make(chan error, 1)
+	out, read, ended := new(processgroup.Tail), make(chan struct{}), make(chan error, 1)
 	go func() {
 		defer close(read)
 		_, _ = io.Copy(out, r) // ends when no process can write any more
@@ -107,7 +100,7 @@ func (c *Command) Investigate(ctx context.Context, job Job) Result {
 	_ = r.Close()
 	<-read
 	result := endOf(err)
-	result.Output = c.redact(out.text())
+	result.Output = c.redact(out.String())
 	return attributed(ctx, result, killed)
 }
 
@@ -192,49 +185,4 @@ func (c *Command) redact(output string) []byte {
 		return []byte(c.Redact(output))
 	}
 	return []byte(policy.Redact(output))
-}
-
-// tail keeps the last maxOutput bytes that were written to it.
-type tail struct {
-	mu      sync.Mutex
-	kept    []byte
-	skipped uint64
-}
-
-// maxLine is the longest beginning that is left out for being half a line.
-const maxLine = 8 << 10
-
-// Write never fails: a long output must not end a program.
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept = append(t.kept, p...)
-	if len(t.kept) > 2*maxOutput {
-		t.cut()
-	}
-	return len(p), nil
-}
-
-func (t *tail) cut() {
-	if over := len(t.kept) - maxOutput; over > 0 {
-		t.skipped += uint64(over)
-		t.kept = append(t.kept[:0], t.kept[over:]...)
-	}
-}
-
-// text returns the kept bytes as text; invalid bytes are replaced.
-func (t *tail) text() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.cut()
-	if at := bytes.IndexByte(t.kept, '\n'); t.skipped > 0 && at >= 0 && at < maxLine {
-		// Half a line may be half a secret, which redaction would not recognise.
-		t.skipped += uint64(at + 1)
-		t.kept = t.kept[at+1:]
-	}
-	s := strings.ToValidUTF8(string(t.kept), "\uFFFD")
-	if t.skipped > 0 {
-		s = fmt.Sprintf("[%d bytes before this]\n%s", t.skipped, s)
-	}
-	return s
 }

@@ -44,6 +44,7 @@ type auditing struct {
 	proxies                        []proxied
 	reads                          []string
 	examples, session              string // files
+	recorded                       map[string]json.RawMessage
 	dry                            bool
 	files                          map[string]*string // to write, by form
 
@@ -66,14 +67,14 @@ func runAudit(ctx context.Context, args []string, getenv func(string) string, ou
 	status, err := a.run(ctx, args, out)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintf(out, "shakedown-mcp %s\n  finds out which tools of an MCP server are safe to call twice. It calls them: use a sandbox.\n\n  %s\n",
-			a.flags.Name(), auditExample)
+		fmt.Fprintf(out, "shakedown-mcp %s\n  finds out which tools of an MCP server are safe to call twice. "+
+			"It calls them: use a sandbox.\n\n  %s\n", a.flags.Name(), auditExample)
 		cmdline.Print(out, a.flags)
 		fmt.Fprint(out, "\nExit status: 0 no tool that was called doubles its work, leaves a part of it or is wedged; 1 one does, or\n"+
 			"contradicts its annotations; 2 not decided; 3 wrong use; 4 the server or this machine failed.\n")
 		return 0
 	case err != nil:
-		fmt.Fprintln(problems, a.known().Text(err.Error()))
+		fmt.Fprintln(problems, redact.New(a.options.Secrets, redact.Patterns).Text(err.Error()))
 		if status == 0 {
 			status = report.ExitCode(nil, err, 0)
 		}
@@ -87,48 +88,55 @@ func (a *auditing) declare() {
 	a.flags = f
 	o := &a.options
 	f.StringVar(&a.url, "url", "", "the server at `URL`, in place of a command")
-	f.Func("header", "a header for the server at --url: `NAME=VARIABLE`, whose value is in that environment variable; may be repeated", func(s string) error {
+	f.Func("header", "a header for the server at --url: `NAME=VARIABLE`, whose value is in that environment variable; "+
+		"may be repeated", func(s string) error {
 		name, variable, _ := strings.Cut(s, "=")
-		a.header.Add(name, a.secret(variable))
-		return given(a.header.Get(name) != "")
+		value := a.secret(variable)
+		a.header.Add(name, value)
+		return given(name != "" && value != "")
 	})
 	f.Func("token", "the bearer token for the server at --url, in the environment `VARIABLE`", func(s string) error {
-		a.header.Set("Authorization", "Bearer "+a.secret(s))
-		return given(getenvSet(a.getenv, s))
+		token := a.secret(s)
+		a.header.Set("Authorization", "Bearer "+token)
+		return given(token != "")
 	})
-	f.Func("secret", "an environment `VARIABLE` whose value no output may repeat; may be repeated", func(s string) error {
-		return given(a.secret(s) != "")
-	})
+	f.Func("secret", "an environment `VARIABLE` whose value no output may repeat; may be repeated",
+		func(s string) error { return given(a.secret(s) != "") })
 	f.Func("allow", "call the tool of that `NAME`; may be repeated", func(s string) error {
 		o.Allow = append(o.Allow, s)
 		return given(s != "")
 	})
-	f.BoolVar(&o.Sandbox, "sandbox", false, "call all tools but those that claim to be destructive: the server works on nothing of value")
+	f.BoolVar(&o.Sandbox, "sandbox", false, "call all tools but those that claim to be destructive: "+
+		"the server works on nothing of value")
 	f.BoolVar(&a.dry, "dry", false, "list what would be called, and call nothing")
 	f.DurationVar(&o.Every, "every", 0, "wait for a `DURATION` such as 500ms before each call")
 	f.DurationVar(&o.Timeout, "timeout", 0, "the `DURATION` after which a call is given up; left out: 30s")
-	f.DurationVar(&o.Settle, "settle", 0, "the `DURATION` after the last call until the state is read; left out: twice that of a call, and 50ms at least")
+	f.DurationVar(&o.Settle, "settle", 0, "the `DURATION` after the last call until the state is read; "+
+		"left out: twice that of a call, and 50ms at least")
 	f.IntVar(&o.Cancellations, "cancellations", 0, "cancel a call at that `NUMBER` of moments; left out: 8")
 	f.StringVar(&o.StateTool, "state-tool", "", "the state is the result of the tool of that `NAME`")
 	f.StringVar(&a.stateResource, "state-resource", "", "the state is the resource of that `URI`")
 	f.StringVar(&a.stateURL, "state-url", "", "the state is what a GET of `URL` returns, as JSON")
-	f.Func("proxy", "the state is the requests to an API, which a proxy passes on to a URL: `VARIABLE=URL` gives the address of the proxy to the "+
-		"server in that environment variable, and https://HOST=URL, or https://HOST alone, intercepts what the server sends to that host. "+
-		"In place of URL, JSON is the answer to each request, and no API is needed. May be repeated", a.addProxy)
+	f.Func("proxy", "the state is the requests to an API, which a proxy passes on to a URL: `VARIABLE=URL` gives the "+
+		"address of the proxy to the server in that environment variable; https://HOST=URL, or https://HOST alone, "+
+		"intercepts what the server sends to that host. In place of URL, JSON is the answer to each request, and "+
+		"no API is needed. May be repeated", a.addProxy)
 	f.Func("reads", "requests to --proxy that only read, such as `'POST /search*'`; may be repeated", func(s string) error {
 		a.reads = append(a.reads, s)
 		_, err := audit.NewProxy("http://localhost", s)
 		return err
 	})
-	f.StringVar(&a.reset, "reset", "", "a shell `COMMAND` that brings what the server stores to its first state; it runs before each treatment, while the server is ended")
+	f.StringVar(&a.reset, "reset", "", "a shell `COMMAND` that brings what the server stores to its first state; "+
+		"it runs before each world, while the server is ended")
 	f.Func("example", "the arguments of a call that succeeds: `TOOL=JSON`; may be repeated", func(s string) error {
 		tool, args, _ := strings.Cut(s, "=")
 		return a.addExample(tool, json.RawMessage(args))
 	})
 	f.StringVar(&a.examples, "examples", "", "arguments by tool: a JSON object in `FILE`")
-	f.StringVar(&a.session, "session", "", "arguments of the first call of each tool that succeeded, in the session in `FILE`, such as shakedown import makes of a trace")
-	for form, usage := range map[string]string{"markdown": "the result as a comment", "html": "a page with all evidence", "junit": "JUnit XML",
-		"json": "the result as JSON", "file": "the run file"} {
+	f.StringVar(&a.session, "session", "", "arguments of the first call of each tool that succeeded, in the session "+
+		"in `FILE`, such as shakedown import makes of a trace")
+	for form, usage := range map[string]string{"markdown": "the result as a comment", "html": "a page with all evidence",
+		"junit": "JUnit XML", "json": "the result as JSON", "file": "the run file"} {
 		a.files[form] = f.String(form, "", "write "+usage+", to `FILE`")
 	}
 }
@@ -159,8 +167,6 @@ func given(is bool) error {
 	return nil
 }
 
-func getenvSet(getenv func(string) string, name string) bool { return getenv(name) != "" }
-
 // secret returns the value of a variable, which no output repeats.
 func (a *auditing) secret(variable string) string {
 	value := a.getenv(variable)
@@ -168,7 +174,7 @@ func (a *auditing) secret(variable string) string {
 	return value
 }
 
-// known takes out the secrets that are known, of what others have not redacted.
+// known takes out the secrets that are known. What the audit writes has no others: it has redacted its evidence.
 func (a *auditing) known() *redact.Redactor { return redact.New(a.options.Secrets, 0) }
 
 func (a *auditing) addExample(tool string, args json.RawMessage) error {
@@ -188,18 +194,20 @@ func (a *auditing) read(args []string) error {
 	wrong := fields.List()
 	wrong.Add(fielderror.Apart(err)...)
 	a.command = command
-	wrong.Demand((len(command) == 0) != (a.url == ""), "COMMAND and --url", fielderror.Found("both, or neither"), "one of them")
+	demand := func(ok bool, flag, found, allowed string) { wrong.Demand(ok, flag, fielderror.Found(found), allowed) }
+	demand((len(command) == 0) != (a.url == ""), "COMMAND and --url", "both, or neither", "one of them")
 	u, err := url.Parse(a.url)
-	wrong.Demand(a.url == "" || err == nil && (u.Scheme == "http" || u.Scheme == "https"), "--url", redact.Address(a.url), "http or https, host and path")
-	wrong.Demand(a.url != "" || len(a.header) == 0, "--header or --token", fielderror.Found("without --url"), "with --url")
-	wrong.Demand(a.url == "" || len(a.proxies) == 0, "--proxy", fielderror.Found("with --url"), "with a command, which is told the address")
+	web := err == nil && (u.Scheme == "http" || u.Scheme == "https")
+	wrong.Demand(a.url == "" || web, "--url", redact.Address(a.url), "http or https, host and path")
+	demand(a.url != "" || len(a.header) == 0, "--header or --token", "without --url", "with --url")
+	demand(a.url == "" || len(a.proxies) == 0, "--proxy", "with --url", "with a command, which is told the address")
 	states := 0
 	for _, is := range []bool{a.options.StateTool != "", a.stateResource != "", a.stateURL != "", len(a.proxies) > 0} {
 		if is {
 			states++
 		}
 	}
-	wrong.Demand(states < 2, "state", fielderror.Found("given twice"), "one of --state-tool, --state-resource, --state-url and --proxy")
+	demand(states < 2, "state", "given twice", "one of --state-tool, --state-resource, --state-url and --proxy")
 	taken := map[string]bool{}
 	for _, path := range []string{a.examples, a.session} {
 		taken[cmdline.Absolute(path)] = true
@@ -208,6 +216,7 @@ func (a *auditing) read(args []string) error {
 		cmdline.Writable(wrong, *a.files[form], taken)
 	}
 	a.readExamples(wrong)
+	a.readSession(wrong)
 	a.client = client.WithHeader(nil, a.url, a.header)
 	for _, entry := range os.Environ() { // the server has them too
 		name, value, _ := strings.Cut(entry, "=")
@@ -219,46 +228,62 @@ func (a *auditing) read(args []string) error {
 	return wrong.Err()
 }
 
-// readExamples reads the files with examples. Those that were typed stay.
+// readExamples reads the file of --examples. What was typed stays.
 func (a *auditing) readExamples(wrong *fielderror.List) {
-	if a.examples != "" {
-		var all map[string]json.RawMessage
-		doc, err := os.ReadFile(a.examples)
-		if err == nil {
-			err = json.Unmarshal(doc, &all)
-		}
-		if err != nil {
-			wrong.Because("--examples", a.examples, err, "a JSON object with the arguments by tool")
-		}
-		a.addExamples(all)
+	if a.examples == "" {
+		return
 	}
-	if a.session != "" {
-		s, err := replay.ReadFile(a.session)
-		if err != nil {
-			wrong.Because("--session", a.session, err, "a session, as shakedown import makes of a trace")
-			return
+	var all map[string]json.RawMessage
+	doc, err := os.ReadFile(a.examples)
+	if err == nil {
+		err = json.Unmarshal(doc, &all)
+	}
+	if err != nil {
+		wrong.Because("--examples", a.examples, err, "a JSON object with the arguments by tool")
+	}
+	for tool, args := range all {
+		if a.options.Example[tool] == nil {
+			wrong.Add(a.addExample(tool, args))
 		}
-		all := map[string]json.RawMessage{}
-		for i := range s.Calls {
-			c := &s.Calls[i]
-			tool := c.Tool
-			if parts := strings.SplitN(tool, "__", 3); len(parts) == 3 && parts[0] == "mcp" { // a client named its server
-				tool = parts[2]
-			}
-			if c.Type != findings.Model && c.Failure() == nil && !c.Truncated && len(c.Args) > 0 && all[tool] == nil {
-				all[tool] = c.Args
-			}
-		}
-		a.addExamples(all)
 	}
 }
 
-func (a *auditing) addExamples(all map[string]json.RawMessage) {
-	for tool, args := range all {
-		if _, typed := a.options.Example[tool]; !typed {
-			_ = a.addExample(tool, args) //nolint:errcheck // it is JSON
+// readSession takes the first call of each tool that succeeded, where nothing else gives arguments.
+func (a *auditing) readSession(wrong *fielderror.List) {
+	if a.session == "" {
+		return
+	}
+	s, err := replay.ReadFile(a.session)
+	if err != nil {
+		wrong.Because("--session", a.session, err, "a session, as shakedown import makes of a trace")
+		return
+	}
+	a.recorded = map[string]json.RawMessage{}
+	for i := range s.Calls {
+		c := &s.Calls[i]
+		tool := c.Tool
+		if parts := strings.SplitN(tool, "__", 3); len(parts) == 3 && parts[0] == "mcp" { // mcp__SERVER__TOOL
+			tool = parts[2]
+		}
+		if c.Type != findings.Model && c.Failure() == nil && !c.Truncated && len(c.Args) > 0 && a.recorded[tool] == nil {
+			a.recorded[tool] = c.Args
 		}
 	}
+}
+
+// ask asks the server what it claims, and takes the recorded calls of tools that it has: a session may have others.
+func (a *auditing) ask(ctx context.Context, first *target) error {
+	tools, err := first.Tools(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range tools {
+		if args := a.recorded[t.Name]; args != nil && a.options.Example[t.Name] == nil {
+			_ = a.addExample(t.Name, args) //nolint:errcheck // it is JSON
+		}
+	}
+	a.options.Claims, err = client.Claims(ctx, first.current())
+	return err
 }
 
 // run makes the audit and shows it.
@@ -272,7 +297,7 @@ func (a *auditing) run(ctx context.Context, args []string, out io.Writer) (statu
 	}
 	defer func() { err = errors.Join(err, first.close()) }()
 	o := &a.options
-	if o.Claims, err = client.Claims(ctx, first.current()); err != nil {
+	if err := a.ask(ctx, first); err != nil {
 		return 0, err
 	}
 	o.StateNote = a.stateNote()
@@ -358,11 +383,16 @@ func (a *auditing) stateNote() string {
 	}
 	var apis []string
 	for _, p := range a.proxies {
-		apis = append(apis, p.name)
+		name := p.name
+		if p.answer != "" {
+			name += " (which nobody does: each is answered by --proxy)"
+		}
+		apis = append(apis, name)
 	}
 	return "The state is the requests to " + strings.Join(apis, " and ") + " that may have done work: all but reads and those " +
-		"that it refused. Requests with one idempotency key are one, since an API that honours keys does their work once; whether this one does is " +
-		"not known. Nor is it known whether it tells a repeated request by something else, and then does its work once; nor what does not pass the proxy."
+		"that were refused. Requests with one idempotency key are one, since an API that honours keys does their work once; " +
+		"whether this one does is not known. Nor is it known whether it tells a repeated request by something else, and then " +
+		"does its work once; nor what does not pass the proxy."
 }
 
 // listing is what an audit would do, for a person.

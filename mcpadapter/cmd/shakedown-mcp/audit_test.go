@@ -222,10 +222,9 @@ func TestAuditIntercepts(t *testing.T) {
 	s := newShop(t)
 	t.Setenv("SHOP_API", "https://api.shop.test")
 	for _, to := range []string{s.URL, `{"id":"r1"}`} {
-		status, tools, said := auditOf(t, "--proxy", "https://api.shop.test="+to, "--allow", "refund", "--allow", "capture", "--", self(t))
+		status, tools, said := auditOf(t, "--proxy", "https://api.shop.test="+to, "--allow", "refund", "--", self(t))
 		assert.Equal(t, 1, status, said)
 		assert.Equal(t, audit.Doubles, tools["refund"].Verdict, tools["refund"].Why)
-		assert.Equal(t, audit.Safe, tools["capture"].Verdict, tools["capture"].Why)
 	}
 	_, tools, _ := auditOf(t, "--proxy", `https://other.shop.test={}`, "--allow", "refund", "--", self(t))
 	assert.Equal(t, audit.Unknown, tools["refund"].Verdict)
@@ -243,21 +242,20 @@ func TestAuditStates(t *testing.T) {
 		t.Skip("has no sh")
 	}
 	for name, tc := range map[string]struct {
-		flags   []string
-		refund  audit.Verdict
-		capture audit.Verdict
+		flags []string
+		tool  string
+		want  audit.Verdict
 	}{
-		"a tool, reset":         {[]string{"--state-tool", "list", "--reset", reset}, audit.Doubles, audit.Safe},
-		"a resource, reset":     {[]string{"--state-resource", "shop://payments", "--reset", reset}, audit.Doubles, audit.Safe},
-		"a URL, reset":          {[]string{"--state-url", s.URL + "/v1/payments", "--reset", reset}, audit.Doubles, audit.Safe},
-		"a URL":                 {[]string{"--state-url", s.URL + "/v1/payments"}, audit.Doubles, audit.Unknown},
-		"a tool, which is kept": {[]string{"--state-tool", "list"}, audit.Unknown, audit.Unknown},
-		"nothing":               {nil, audit.Unknown, audit.Unknown},
+		"a tool, reset":             {[]string{"--state-tool", "list", "--reset", reset}, "capture", audit.Safe},
+		"a resource, reset":         {[]string{"--state-resource", "shop://payments", "--reset", reset}, "refund", audit.Doubles},
+		"a URL finds what doubles":  {[]string{"--state-url", s.URL + "/v1/payments"}, "refund", audit.Doubles},
+		"a URL finds nothing safe":  {[]string{"--state-url", s.URL + "/v1/payments"}, "capture", audit.Unknown},
+		"a tool, whose API is kept": {[]string{"--state-tool", "list"}, "capture", audit.Unknown},
+		"nothing":                   {nil, "capture", audit.Unknown},
 	} {
-		status, tools, said := auditOf(t, append(tc.flags, "--allow", "refund", "--allow", "capture", "--", self(t))...)
-		assert.Equal(t, tc.refund, tools["refund"].Verdict, "%s: %s", name, tools["refund"].Why)
-		assert.Equal(t, tc.capture, tools["capture"].Verdict, "%s: %s", name, tools["capture"].Why)
-		assert.Equal(t, map[audit.Verdict]int{audit.Doubles: 1, audit.Unknown: 2}[tc.refund], status, "%s: %s", name, said)
+		status, tools, said := auditOf(t, append(tc.flags, "--allow", tc.tool, "--", self(t))...)
+		assert.Equal(t, tc.want, tools[tc.tool].Verdict, "%s: %s", name, tools[tc.tool].Why)
+		assert.Equal(t, map[audit.Verdict]int{audit.Doubles: 1, audit.Unknown: 2}[tc.want], status, "%s: %s", name, said)
 	}
 }
 
@@ -290,7 +288,8 @@ func TestAuditOverHTTP(t *testing.T) {
 	status, _, said = auditOf(t, "--url", server.URL, "--sandbox")
 	assert.Equal(t, 4, status, said)
 	if runtime.GOOS != "windows" {
-		_, tools, said = auditOf(t, append(flags, "--reset", "SHAKEDOWN_MCP_TEST_AS_SERVER=reset '"+self(t)+"'")...)
+		_, tools, said = auditOf(t, append(flags[:6:6], "--token", "SHOP_API_TOKEN", "--header", "X-Shop=SHOP_HEADER",
+			"--allow", "capture", "--reset", "SHAKEDOWN_MCP_TEST_AS_SERVER=reset '"+self(t)+"'")...)
 		assert.Equal(t, audit.Safe, tools["capture"].Verdict, tools["capture"].Why+said)
 		assert.Contains(t, tools["capture"].NotTried, "restarted")
 		_, _, said = auditOf(t, append(flags, "--reset", "echo $SHOP_API_TOKEN; exit 7")...)

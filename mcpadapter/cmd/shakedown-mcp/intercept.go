@@ -36,9 +36,14 @@ func newInterceptor(hosts map[string]http.Handler) (*interceptor, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "shakedown-mcp audit"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	const hours = 24 // before and after now: clocks differ, and an audit may be long
+	own := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "shakedown-mcp audit"},
+		NotBefore: time.Now().Add(-hours * time.Hour), NotAfter: time.Now().Add(hours * time.Hour),
+		IsCA: true, BasicConstraintsValid: true,
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
 	for host := range hosts {
 		own.DNSNames = append(own.DNSNames, host)
 	}
@@ -53,18 +58,16 @@ func newInterceptor(hosts map[string]http.Handler) (*interceptor, error) {
 	}
 	i.file = f.Name()
 	err = errors.Join(pem.Encode(f, &pem.Block{Type: "CERTIFICATE", Bytes: der}), f.Close())
-	i.inner = &http.Server{ReadHeaderTimeout: beginning, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.URL.Host, r.URL.Scheme = "", ""
-		i.hosts[r.TLS.ServerName].ServeHTTP(w, r)
-	})}
+	within := func(w http.ResponseWriter, r *http.Request) { i.hosts[r.TLS.ServerName].ServeHTTP(w, r) }
+	i.inner = &http.Server{ReadHeaderTimeout: beginning, Handler: http.HandlerFunc(within)}
 	go func() { _ = i.inner.Serve(i) }() // ends with Close
 	return i, err
 }
 
 // env are the variables by which the libraries of Go, Python, Node.js and OpenSSL find a proxy and trust it.
 func (i *interceptor) env(address string) []string {
-	return []string{"HTTPS_PROXY=http://" + address, "https_proxy=http://" + address, "NO_PROXY=", "no_proxy=", "NODE_USE_ENV_PROXY=1",
-		"SSL_CERT_FILE=" + i.file, "REQUESTS_CA_BUNDLE=" + i.file, "NODE_EXTRA_CA_CERTS=" + i.file}
+	return []string{"HTTPS_PROXY=http://" + address, "https_proxy=http://" + address, "NO_PROXY=", "no_proxy=",
+		"NODE_USE_ENV_PROXY=1", "SSL_CERT_FILE=" + i.file, "REQUESTS_CA_BUNDLE=" + i.file, "NODE_EXTRA_CA_CERTS=" + i.file}
 }
 
 // ServeHTTP takes the connection of a CONNECT.
@@ -80,7 +83,8 @@ func (i *interceptor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
-	config := &tls.Config{Certificates: []tls.Certificate{i.certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+	config := &tls.Config{Certificates: []tls.Certificate{i.certificate}, MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"http/1.1"},
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if i.hosts[s.ServerName] == nil {
 				return errors.New("no --proxy names this host")

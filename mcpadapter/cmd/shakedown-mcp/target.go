@@ -115,7 +115,8 @@ func (t *target) serve(ctx context.Context, h http.Handler) (address string, err
 func (t *target) begin(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, beginning)
 	defer cancel()
-	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: t.of.url, HTTPClient: t.of.client, DisableStandaloneSSE: true}
+	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: t.of.url, HTTPClient: t.of.client,
+		DisableStandaloneSSE: true}
 	var own *process
 	if t.of.url == "" {
 		own, err = t.of.start(t.env)
@@ -246,13 +247,13 @@ type process struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	out   io.Reader
-	said  *tail
+	said  *processgroup.Tail
 	close func() error
 }
 
 // start starts the command.
 func (a *auditing) start(env []string) (*process, error) {
-	p := &process{of: a, cmd: exec.Command(a.command[0], a.command[1:]...), said: new(tail)}
+	p := &process{of: a, cmd: exec.Command(a.command[0], a.command[1:]...), said: new(processgroup.Tail)}
 	processgroup.Lead(p.cmd)
 	p.cmd.Env, p.cmd.Stderr = append(os.Environ(), env...), p.said
 	var problems [3]error
@@ -332,7 +333,7 @@ func (a *auditing) runReset(ctx context.Context) error {
 		return nil
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", a.reset)
-	said := new(tail)
+	said := new(processgroup.Tail)
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = said, said, askedToEnd
 	processgroup.Lead(cmd)
 	cmd.Cancel = func() error { processgroup.Kill(cmd.Process.Pid); return nil }
@@ -340,25 +341,4 @@ func (a *auditing) runReset(ctx context.Context) error {
 		return fmt.Errorf("shakedown-mcp: the command of --reset: %w: %s", err, said)
 	}
 	return nil
-}
-
-// tail keeps the end of what was written to it.
-type tail struct {
-	mu   sync.Mutex
-	kept []byte
-}
-
-func (t *tail) Write(data []byte) (int, error) {
-	const most = 4 << 10
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept = append(t.kept, data...)
-	t.kept = t.kept[max(0, len(t.kept)-most):]
-	return len(data), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.kept)
 }
