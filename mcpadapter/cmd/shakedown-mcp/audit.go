@@ -74,7 +74,11 @@ func runAudit(ctx context.Context, args []string, getenv func(string) string, ou
 			"contradicts its annotations; 2 not decided; 3 wrong use; 4 the server or this machine failed.\n")
 		return 0
 	case err != nil:
-		fmt.Fprintln(problems, redact.New(a.options.Secrets, redact.Patterns).Text(err.Error()))
+		rules := redact.Patterns // for what a server said
+		if _, typed := errors.AsType[*fielderror.Error](err); typed {
+			rules = 0 // "--token is" looks like a secret
+		}
+		fmt.Fprintln(problems, redact.New(a.options.Secrets, rules).Text(err.Error()))
 		if status == 0 {
 			status = report.ExitCode(nil, err, 0)
 		}
@@ -170,7 +174,8 @@ func given(is bool) error {
 // secret returns the value of a variable, which no output repeats.
 func (a *auditing) secret(variable string) string {
 	value := a.getenv(variable)
-	a.options.Secrets = append(a.options.Secrets, value)
+	bare := value[strings.LastIndexByte(value, ' ')+1:] // of "Bearer TOKEN"
+	a.options.Secrets = append(a.options.Secrets, value, bare)
 	return value
 }
 

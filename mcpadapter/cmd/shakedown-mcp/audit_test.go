@@ -185,17 +185,16 @@ func TestAuditBehindAProxy(t *testing.T) {
 	for flag, name := range map[string]string{"--html": "a.html", "--junit": "a.xml", "--markdown": "a.md", "--file": "a.run.jsonl"} {
 		files = append(files, flag, filepath.Join(folder, name))
 	}
-	status, tools, said := auditOf(t, append(files, "--proxy", "SHOP_API="+s.URL, "--allow", "refund", "--allow", "capture", "--allow", "transfer", "--allow", "list",
+	status, tools, said := auditOf(t, append(files, "--proxy", "SHOP_API="+s.URL, "--allow", "refund", "--allow", "capture", "--allow", "transfer",
 		"--example", `refund={"payment":"pay_1"}`, "--", self(t))...)
 	assert.Equal(t, 1, status, said)
-	for tool, want := range map[string]audit.Verdict{"refund": audit.Doubles, "capture": audit.Safe, "transfer": audit.SafeWithKey, "list": audit.Safe, "erase": audit.Unknown} {
+	for tool, want := range map[string]audit.Verdict{"refund": audit.Doubles, "capture": audit.Safe, "transfer": audit.SafeWithKey, "erase": audit.Unknown} {
 		assert.Equal(t, want, tools[tool].Verdict, "%s: %s", tool, tools[tool].Why)
 	}
 	assert.Equal(t, audit.Contradicted, tools["refund"].Idempotent)
-	assert.Equal(t, audit.Confirmed, tools["list"].ReadOnly)
 	assert.JSONEq(t, `{"payment":"pay_1"}`, string(tools["refund"].Args))
 	assert.True(t, tools["capture"].Made)
-	for _, want := range []string{"✗ refund: doubles", "not called, since it is not in Allow: erase, hang", "POST /v1/payments/pay_1/refund/without an idempotency key",
+	for _, want := range []string{"✗ refund: doubles", "not called, since it is not in Allow: erase, hang, list", "POST /v1/payments/pay_1/refund/without an idempotency key",
 		"whether this one does is not known", `"pay_1"`} {
 		assert.Contains(t, strings.Join(strings.Fields(said), " "), want)
 	}
@@ -249,7 +248,6 @@ func TestAuditStates(t *testing.T) {
 		"a tool, reset":             {[]string{"--state-tool", "list", "--reset", reset}, "capture", audit.Safe},
 		"a resource, reset":         {[]string{"--state-resource", "shop://payments", "--reset", reset}, "refund", audit.Doubles},
 		"a URL finds what doubles":  {[]string{"--state-url", s.URL + "/v1/payments"}, "refund", audit.Doubles},
-		"a URL finds nothing safe":  {[]string{"--state-url", s.URL + "/v1/payments"}, "capture", audit.Unknown},
 		"a tool, whose API is kept": {[]string{"--state-tool", "list"}, "capture", audit.Unknown},
 		"nothing":                   {nil, "capture", audit.Unknown},
 	} {
@@ -277,9 +275,8 @@ func TestAuditOverHTTP(t *testing.T) {
 	}))
 	defer server.Close()
 	t.Setenv("SHOP_HEADER", "shop-header-value")
-	flags := []string{"--url", server.URL, "--state-url", s.URL + "/v1/payments", "--allow", "refund", "--allow", "capture",
-		"--token", "SHOP_API_TOKEN", "--header", "X-Shop=SHOP_HEADER"}
-	status, tools, said := auditOf(t, flags...)
+	flags := []string{"--url", server.URL, "--state-url", s.URL + "/v1/payments", "--token", "SHOP_API_TOKEN", "--header", "X-Shop=SHOP_HEADER"}
+	status, tools, said := auditOf(t, append(flags, "--allow", "refund", "--allow", "capture")...)
 	assert.Equal(t, 1, status, said)
 	assert.Zero(t, refused)
 	assert.Equal(t, audit.Doubles, tools["refund"].Verdict, tools["refund"].Why)
@@ -288,11 +285,10 @@ func TestAuditOverHTTP(t *testing.T) {
 	status, _, said = auditOf(t, "--url", server.URL, "--sandbox")
 	assert.Equal(t, 4, status, said)
 	if runtime.GOOS != "windows" {
-		_, tools, said = auditOf(t, append(flags[:6:6], "--token", "SHOP_API_TOKEN", "--header", "X-Shop=SHOP_HEADER",
-			"--allow", "capture", "--reset", "SHAKEDOWN_MCP_TEST_AS_SERVER=reset '"+self(t)+"'")...)
+		_, tools, said = auditOf(t, append(flags, "--allow", "capture", "--reset", "SHAKEDOWN_MCP_TEST_AS_SERVER=reset '"+self(t)+"'")...)
 		assert.Equal(t, audit.Safe, tools["capture"].Verdict, tools["capture"].Why+said)
 		assert.Contains(t, tools["capture"].NotTried, "restarted")
-		_, _, said = auditOf(t, append(flags, "--reset", "echo $SHOP_API_TOKEN; exit 7")...)
+		_, _, said = auditOf(t, append(flags, "--allow", "capture", "--reset", "echo $SHOP_API_TOKEN; exit 7")...)
 		assert.NotContains(t, said, theSecret)
 		assert.Contains(t, said, "exit status 7")
 	}
