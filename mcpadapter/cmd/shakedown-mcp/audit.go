@@ -270,7 +270,8 @@ func (a *auditing) readSession(wrong *fielderror.List) {
 		if parts := strings.SplitN(tool, "__", 3); len(parts) == 3 && parts[0] == "mcp" { // mcp__SERVER__TOOL
 			tool = parts[2]
 		}
-		if c.Type != findings.Model && c.Failure() == nil && !c.Truncated && len(c.Args) > 0 && a.recorded[tool] == nil {
+		whole := len(c.Args) > 0 && !c.Truncated
+		if c.Type != findings.Model && c.Failure() == nil && whole && a.recorded[tool] == nil {
 			a.recorded[tool] = c.Args
 		}
 	}
