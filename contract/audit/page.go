@@ -40,10 +40,11 @@ var worstFirst = [...]Verdict{Doubles, PartlyDone, Wedged, Unknown, NotTried, Sa
 func (r *Result) HTML(w io.Writer) error {
 	treatments := &document.Section{Name: "treatments", Head: "TREATMENTS", Folded: true}
 	var sums []string
+	called := 0
 	for _, v := range worstFirst {
 		n := 0
 		for i := range r.Tools {
-			if r.Tools[i].Verdict == v {
+			if r.Tools[i].Verdict == v && r.Tools[i].Refused == "" {
 				n++
 			}
 			for k := range r.Tools[i].Evidence {
@@ -52,10 +53,11 @@ func (r *Result) HTML(w io.Writer) error {
 				}
 			}
 		}
-		if n > 0 {
+		if called += n; n > 0 {
 			sums = append(sums, fmt.Sprintf("%d %s", n, v))
 		}
 	}
+	sums = append(sums, fmt.Sprintf("%d not called", len(r.Tools)-called))
 	why := "of " + text.Plural(len(r.Tools), "tool") + ": " + strings.Join(sums, ", ")
 	sign := signOf(map[scoring.Verdict]Verdict{scoring.Fail: Doubles, scoring.Pass: Safe}[r.Verdict()])
 	page := &document.Document{Title: "Is a tool safe to call twice?", Sections: []*document.Section{r.section(), treatments},

@@ -48,7 +48,7 @@ func TestPage(t *testing.T) {
 	var page strings.Builder
 	require.NoError(t, r.HTML(&page))
 	at := 0
-	for _, want := range []string{"FAIL", "of 3 tools: 1 doubles, 1 unknown, 1 safe", "The state is made up.", "not called, since it is not in Allow: left",
+	for _, want := range []string{"FAIL", "of 3 tools: 1 doubles, 1 safe, 1 not called", "The state is made up.", "not called, since it is not in Allow: left",
 		"bad: doubles", "fine: safe", "t / reply-lost: doubles", "because", "one call, from 0s to 1ms: {&#34;a&#34;:1}", "alert(1)", "treatment, from 0s to 0s", "lost",
 		"after: {&#34;made&#34;:2}", "t / reply-lost: safe"} {
 		i := strings.Index(page.String()[at:], want)

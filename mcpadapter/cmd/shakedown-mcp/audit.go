@@ -391,7 +391,7 @@ func (a *auditing) stateNote() string {
 	for _, p := range a.proxies {
 		name := p.name
 		if p.answer != "" {
-			name += " (which nobody does: each is answered by --proxy)"
+			name += " (there is no API: --proxy answers each)"
 		}
 		apis = append(apis, name)
 	}
