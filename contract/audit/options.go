@@ -57,6 +57,8 @@ type Options struct {
 	// StateTool is the tool whose result is the state of worlds without State. It is called often, without
 	// [Options].Allow, with its Example or {}.
 	StateTool string
+	// StateNote says in words what the state is, and what it does not show; the result repeats it.
+	StateNote string
 	// Claims are those of the tools' server. A tool that has none here is read-only if it declares
 	// [chaos.EffectNone].
 	Claims map[string]Claims

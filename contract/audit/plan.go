@@ -14,7 +14,8 @@ import (
 
 // A Listing is what an audit would do, in the order of the tools.
 type Listing struct {
-	Tools []Planned `json:"tools"`
+	Tools     []Planned `json:"tools"`
+	StateNote string    `json:"stateNote,omitempty"` // that of the options
 
 	cases map[string]trialCase // by scenario
 }
@@ -57,7 +58,7 @@ func Plan(ctx context.Context, o *Options) (*Listing, error) {
 		return nil, fmt.Errorf("audit: the tools could not be listed: %w", err)
 	}
 	var names []string
-	l := new(Listing)
+	l := &Listing{StateNote: o.redactor().Text(o.StateNote)}
 	for _, t := range tools {
 		names, l.Tools = append(names, t.Name), append(l.Tools, o.plan(t, w))
 	}

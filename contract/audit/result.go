@@ -41,7 +41,8 @@ const (
 // A Result is the outcome of an audit.
 type Result struct {
 	// Tools has an element for each tool, in their order.
-	Tools []ToolResult `json:"tools"`
+	Tools     []ToolResult `json:"tools"`
+	StateNote string       `json:"stateNote,omitempty"` // that of the options
 	// Report is that of the matrix, for the run file and all other formats.
 	Report *contract.Report `json:"-"`
 }
@@ -65,7 +66,7 @@ type ToolResult struct {
 // Judge makes the result of a report of the matrix that [Matrix] returned with the listing. Several
 // trials are judged together.
 func Judge(l *Listing, r *contract.Report) *Result {
-	result := &Result{Report: r}
+	result := &Result{Report: r, StateNote: l.StateNote}
 	for _, p := range l.Tools {
 		result.Tools = append(result.Tools, ToolResult{Planned: p})
 	}
@@ -197,12 +198,17 @@ func (r *Result) Markdown(most int) []byte {
 }
 
 func (r *Result) section() *document.Section {
-	s := &document.Section{Name: "tools", Head: "AUDIT", Table: &document.Table{Corner: "tool"}}
+	s := &document.Section{Name: "tools", Head: "AUDIT", Intro: r.StateNote, Table: &document.Table{Corner: "tool"}}
 	for _, name := range []string{"called again", "readOnlyHint", "idempotentHint", "destructiveHint"} {
 		s.Table.Heads = append(s.Table.Heads, document.Head{Name: name})
 	}
+	refused := map[string][]string{} // tools by reason
 	for i := range r.Tools {
 		t := &r.Tools[i]
+		if t.Refused != "" {
+			refused[t.Refused] = append(refused[t.Refused], t.Tool)
+			continue
+		}
 		row := document.Row{Name: t.Tool}
 		for _, standing := range []Standing{Standing(t.Verdict), t.ReadOnly, t.Idempotent, t.Destructive} {
 			row.Cells = append(row.Cells, document.Cell{Text: string(standing)})
@@ -220,7 +226,18 @@ func (r *Result) section() *document.Section {
 			{Label: "why", Text: t.Why}, {Label: "mend", Text: t.Mend},
 			{Label: "arguments", Kind: document.OneLine, Text: string(t.Args) + made},
 			{Label: "tried", Text: strings.Join(tried, ", ")}, {Label: "not tried", List: not}}
-		s.Items = append(s.Items, document.Item{Lead: string(t.Verdict), Names: []string{t.Tool}, Details: details})
+		item := itemOf(t.Verdict, t.Tool)
+		item.Details = details
+		s.Items = append(s.Items, item)
+	}
+	slices.SortStableFunc(s.Items, func(a, b document.Item) int {
+		rank := func(i document.Item) int {
+			return slices.Index(worstFirst[:], Verdict(strings.TrimPrefix(i.Text, ": ")))
+		}
+		return rank(a) - rank(b)
+	})
+	for _, why := range slices.Sorted(maps.Keys(refused)) {
+		s.Table.Hints = append(s.Table.Hints, "not called, since "+why+": "+strings.Join(refused[why], ", "))
 	}
 	return s
 }

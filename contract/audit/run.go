@@ -61,7 +61,7 @@ func Matrix(ctx context.Context, o *Options) (*contract.Matrix, *Listing, error)
 	own := *o
 	l.cases = map[string]trialCase{}
 	m := &contract.Matrix{Name: "audit", SkipStateProbe: true, Secrets: own.Secrets, Reset: own.Reset,
-		Invariants: []contract.Invariant{{Name: Invariant, Severity: contract.High, Check: check}}}
+		Invariants: []contract.Invariant{{Name: Invariant, Severity: contract.Critical, Check: check}}}
 	why := ""
 	for i := range l.Tools {
 		m.Scenarios = append(m.Scenarios, l.scenarios(&own, i)...)

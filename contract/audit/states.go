@@ -64,7 +64,7 @@ func differ(before, once, after any) (d difference) {
 		}
 		more, less := further(b[at], o[at], a[at])
 		if d.text == "" || more && !d.more {
-			d.text = fmt.Sprintf("%s is %s, and after one call %s", text.QuoteShort(at), shown(a[at]), shown(o[at]))
+			d.text = fmt.Sprintf("%s is %s, and after one call %s", text.QuoteShort(strings.ReplaceAll(at, "~1", "/")), shown(a[at]), shown(o[at]))
 		}
 		d.more, d.less = d.more || more, d.less || less
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract/audit"
 )
 
 // Registry makes the tools of an MCP server a registry, so that a contract can
@@ -45,10 +46,27 @@ var errNoSession = errors.New("there is no session")
 
 // Tools lists the tools in the server's order.
 func (r remote) Tools(ctx context.Context) ([]chaos.Tool, error) {
+	listed, err := r.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var tools []chaos.Tool
+	for _, t := range listed {
+		tool, err := toolOf(t)
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, tool)
+	}
+	return tools, nil
+}
+
+// list has every page.
+func (r remote) list(ctx context.Context) ([]*mcp.Tool, error) {
 	if r.session == nil {
 		return nil, lost("tools/list", errNoSession)
 	}
-	var tools []chaos.Tool
+	var tools []*mcp.Tool
 	cursor := ""
 	seen := make(map[string]bool)
 	for range maxPages {
@@ -56,13 +74,7 @@ func (r remote) Tools(ctx context.Context) ([]chaos.Tool, error) {
 		if err != nil {
 			return nil, failureOf(ctx, "", err)
 		}
-		for _, t := range page.Tools {
-			tool, err := toolOf(t)
-			if err != nil {
-				return nil, err
-			}
-			tools = append(tools, tool)
-		}
+		tools = append(tools, page.Tools...)
 		seen[cursor] = true
 		if cursor = page.NextCursor; cursor == "" {
 			return tools, nil
@@ -72,6 +84,30 @@ func (r remote) Tools(ctx context.Context) ([]chaos.Tool, error) {
 		}
 	}
 	return nil, fmt.Errorf("client: tools/list: more than %d pages", maxPages)
+}
+
+// Claims returns what the annotations of the tools of an MCP server claim, by tool. A tool without annotations is not
+// in it, and a hint that is left out is nil, as is a readOnlyHint or idempotentHint of false, which is no other to the
+// SDK. Errors are those of [Registry]'s list.
+func Claims(ctx context.Context, cs *mcp.ClientSession) (map[string]audit.Claims, error) {
+	listed, err := remote{cs}.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]audit.Claims{}
+	for _, t := range listed {
+		if a := t.Annotations; a != nil {
+			said := func(hint bool) *bool {
+				if !hint {
+					return nil
+				}
+				return &hint
+			}
+			all[t.Name] = audit.Claims{ReadOnly: said(a.ReadOnlyHint), Idempotent: said(a.IdempotentHint),
+				Destructive: a.DestructiveHint}
+		}
+	}
+	return all, nil
 }
 
 func toolOf(t *mcp.Tool) (chaos.Tool, error) {

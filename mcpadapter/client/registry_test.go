@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract/audit"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -241,4 +242,25 @@ func TestFailuresOfHTTP(t *testing.T) {
 	require.ErrorAs(t, call(), &end)
 	assert.True(t, end.Closed)
 	_ = session.Close()
+}
+
+// Claims are what the annotations say, and nothing that they leave out.
+func TestClaims(t *testing.T) {
+	s := mcp.NewServer(&mcp.Implementation{Name: "shop", Version: "1"}, nil)
+	for name, hints := range map[string]*mcp.ToolAnnotations{"silent": nil, "reads": {ReadOnlyHint: true},
+		"sets": {IdempotentHint: true, DestructiveHint: new(false)}, "erases": {DestructiveHint: new(true)}} {
+		s.AddTool(&mcp.Tool{Name: name, InputSchema: map[string]any{"type": "object"}, Annotations: hints},
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return &mcp.CallToolResult{}, nil
+			})
+	}
+	session, err := overHTTP(t, s)(t.Context())
+	require.NoError(t, err)
+	defer session.Close() //nolint:errcheck // it has no more to say
+	claims, err := Claims(t.Context(), session)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]audit.Claims{"reads": {ReadOnly: new(true)}, "sets": {Idempotent: new(true), Destructive: new(false)},
+		"erases": {Destructive: new(true)}}, claims)
+	_, err = Claims(t.Context(), nil)
+	assert.ErrorContains(t, err, "there is no session")
 }

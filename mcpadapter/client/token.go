@@ -2,35 +2,44 @@ package client
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"net/url"
 )
 
-// WithToken returns an HTTP client for the transport of a session that sends a bearer token to the
-// origin of the endpoint alone: a redirect must not carry it away, nor have it sent in the clear. c
-// sends the requests; nil: [http.DefaultClient]. Without a token, c is returned as it is.
+// WithToken is [WithHeader] of a bearer token. Without a token, c is returned as it is.
 func WithToken(c *http.Client, endpoint, token string) *http.Client {
+	if token == "" {
+		return cmp.Or(c, http.DefaultClient)
+	}
+	return WithHeader(c, endpoint, http.Header{"Authorization": {"Bearer " + token}})
+}
+
+// WithHeader returns an HTTP client for the transport of a session that sends a header to the
+// origin of the endpoint alone: a redirect must not carry it away, nor have it sent in the clear. c
+// sends the requests; nil: [http.DefaultClient]. Without a header, c is returned as it is.
+func WithHeader(c *http.Client, endpoint string, header http.Header) *http.Client {
 	c = cmp.Or(c, http.DefaultClient)
 	origin, err := url.Parse(endpoint)
-	if token == "" || err != nil { // what is no URL is not reached either
+	if len(header) == 0 || err != nil { // what is no URL is not reached either
 		return c
 	}
 	with := *c
-	with.Transport = &bearer{token, origin, cmp.Or(c.Transport, http.DefaultTransport)}
+	with.Transport = &bearing{header, origin, cmp.Or(c.Transport, http.DefaultTransport)}
 	return &with
 }
 
-type bearer struct {
-	token  string
+type bearing struct {
+	header http.Header
 	origin *url.URL
 	next   http.RoundTripper
 }
 
 // RoundTrip adds the header to a copy of the request.
-func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
+func (b *bearing) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Scheme == b.origin.Scheme && req.URL.Host == b.origin.Host {
 		req = req.Clone(req.Context())
-		req.Header.Set("Authorization", "Bearer "+b.token)
+		maps.Copy(req.Header, b.header)
 	}
 	return b.next.RoundTrip(req)
 }

@@ -1,7 +1,6 @@
 package incident
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -10,10 +9,9 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"strings"
-	"sync"
 	"time"
 
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/processgroup"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -59,10 +57,6 @@ func usualVariables() []string {
 		"PATHEXT", "USERPROFILE"}
 }
 
-// maxOutput is how much of an agent's output is kept: its end, where the
-// reason of a failure stands.
-const maxOutput = 64 << 10
-
 // pipePatience is how long output is still read after the program has ended;
 // a process that it left behind may hold the pipe.
 const pipePatience = 2 * time.Second
@@ -74,7 +68,7 @@ func (c *Command) Investigate(ctx context.Context, job Job) Result {
 	}
 	cmd := exec.Command(c.Path[0], append(c.Path[1:len(c.Path):len(c.Path)], c.args(job)...)...)
 	cmd.Dir, cmd.Env = job.Dir, c.environment(job)
-	lead(cmd)
+	processgroup.Lead(cmd)
 	r, w, err := os.Pipe() // not one of cmd, whose Wait would wait for all that hold it
 	if err != nil {
 		return failed(fmt.Errorf("agent could not be run: %w", err))
@@ -86,7 +80,7 @@ func (c *Command) Investigate(ctx context.Context, job Job) Result {
 	if err != nil {
 		return failed(fmt.Errorf("agent could not be run: %w", err))
 	}
-	out, read, ended := new(tail), make(chan struct{}), make(chan error, 1)
+	out, read, ended := new(processgroup.Tail), make(chan struct{}), make(chan error, 1)
 	go func() {
 		defer close(read)
 		_, _ = io.Copy(out, r) // ends when no process can write any more
@@ -97,7 +91,7 @@ func (c *Command) Investigate(ctx context.Context, job Job) Result {
 	}
 	leader := cmd.Process.Pid
 	killed, err := await(ctx, ended, leader, job.Patience)
-	kill(leader) // whatever it left behind
+	processgroup.Kill(leader) // whatever it left behind
 	killStrays(job.Incident.IncidentID)
 	select {
 	case <-read:
@@ -106,7 +100,7 @@ func (c *Command) Investigate(ctx context.Context, job Job) Result {
 	_ = r.Close()
 	<-read
 	result := endOf(err)
-	result.Output = c.redact(out.text())
+	result.Output = c.redact(out.String())
 	return attributed(ctx, result, killed)
 }
 
@@ -120,14 +114,14 @@ func await(ctx context.Context, ended <-chan error, leader int, patience time.Du
 	case <-ctx.Done():
 	}
 	if patience > 0 && !errors.Is(context.Cause(ctx), errTimeout) {
-		askToEnd(leader)
+		processgroup.AskToEnd(leader)
 		select {
 		case err := <-ended:
 			return false, err
 		case <-time.After(patience):
 		}
 	}
-	kill(leader)
+	processgroup.Kill(leader)
 	return true, <-ended
 }
 
@@ -191,49 +185,4 @@ func (c *Command) redact(output string) []byte {
 		return []byte(c.Redact(output))
 	}
 	return []byte(policy.Redact(output))
-}
-
-// tail keeps the last maxOutput bytes that were written to it.
-type tail struct {
-	mu      sync.Mutex
-	kept    []byte
-	skipped uint64
-}
-
-// maxLine is the longest beginning that is left out for being half a line.
-const maxLine = 8 << 10
-
-// Write never fails: a long output must not end a program.
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept = append(t.kept, p...)
-	if len(t.kept) > 2*maxOutput {
-		t.cut()
-	}
-	return len(p), nil
-}
-
-func (t *tail) cut() {
-	if over := len(t.kept) - maxOutput; over > 0 {
-		t.skipped += uint64(over)
-		t.kept = append(t.kept[:0], t.kept[over:]...)
-	}
-}
-
-// text returns the kept bytes as text; invalid bytes are replaced.
-func (t *tail) text() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.cut()
-	if at := bytes.IndexByte(t.kept, '\n'); t.skipped > 0 && at >= 0 && at < maxLine {
-		// Half a line may be half a secret, which redaction would not recognise.
-		t.skipped += uint64(at + 1)
-		t.kept = t.kept[at+1:]
-	}
-	s := strings.ToValidUTF8(string(t.kept), "\uFFFD")
-	if t.skipped > 0 {
-		s = fmt.Sprintf("[%d bytes before this]\n%s", t.skipped, s)
-	}
-	return s
 }

@@ -21,6 +21,7 @@ import (
 	"syscall"
 
 	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/internal/cmdline"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
@@ -97,7 +98,7 @@ func (v verb) do(ctx context.Context, args []string, out, problems io.Writer) in
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprintf(out, "shakedown %s\n  %s.\n\n  %s\n", c.flags.Name(), v.does, v.example)
-		c.printFlags(out)
+		cmdline.Print(out, c.flags)
 		return 0
 	case err != nil:
 		fmt.Fprintln(problems, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/internal/cmdline"
 	"github.com/shakedown-go/shakedown/internal/wholefile"
 )
 
@@ -22,7 +23,7 @@ func mergeRuns(_ context.Context, c *command) (status int, err error) {
 	}
 	taken := map[string]bool{}
 	for _, part := range parts {
-		taken[absolute(part)] = true
+		taken[cmdline.Absolute(part)] = true
 	}
 	one := &matrixRun{name: contractMatrix}
 	s.matrices = []*matrixRun{one}

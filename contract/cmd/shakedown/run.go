@@ -17,6 +17,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/compare"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/contract/suite"
+	"github.com/shakedown-go/shakedown/internal/cmdline"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/wholefile"
@@ -87,7 +88,7 @@ func (s *suiteRun) prepare() error {
 	if err := s.choose(); err != nil {
 		return err
 	}
-	return s.files(map[string]bool{absolute(s.path): true})
+	return s.files(map[string]bool{cmdline.Absolute(s.path): true})
 }
 
 // files reads the baselines, and checks the files that are to be written. taken has those that are read.
@@ -99,9 +100,9 @@ func (s *suiteRun) files(taken map[string]bool) error {
 	for _, one := range s.matrices {
 		path := fileOf(s.baseline, one.name)
 		if s.update {
-			writable(wrong, path, taken)
+			cmdline.Writable(wrong, path, taken)
 		} else if path != "" {
-			taken[absolute(path)] = true
+			taken[cmdline.Absolute(path)] = true
 			var err error
 			if one.before, err = readRun(path); errors.Is(err, fs.ErrNotExist) {
 				err = fields.Because(path, nil, fs.ErrNotExist, "a run file; --update writes it")
@@ -113,7 +114,7 @@ func (s *suiteRun) files(taken map[string]bool) error {
 	}
 	for _, one := range s.matrices {
 		for _, f := range s.forms {
-			writable(wrong, fileOf(f.file, one.name), taken)
+			cmdline.Writable(wrong, fileOf(f.file, one.name), taken)
 		}
 	}
 	return wrong.Err()

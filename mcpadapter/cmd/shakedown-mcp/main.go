@@ -1,8 +1,12 @@
 // Command shakedown-mcp serves what needs no Go of the user's as MCP tools: contracts that are files,
-// of an agent behind HTTP, and the timelines of traces.
+// of an agent behind HTTP, and the timelines of traces. And it audits any MCP server: which of its tools are
+// safe to call twice?
 //
 //	go install github.com/shakedown-go/shakedown/mcpadapter/cmd/shakedown-mcp@latest
 //	shakedown-mcp serve --suite contract.yaml --trace spans.json
+//	shakedown-mcp audit --sandbox --state-tool list_notes -- ./notes-server
+//
+// docs/audits.md has the audit.
 //
 // A program serves a host of its own, with faults in it, by package mcpadapter/program. docs/mcp.md says who
 // may call which tool.
@@ -15,8 +19,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/shakedown-go/shakedown/contract/suite"
 	"github.com/shakedown-go/shakedown/contract/trace"
@@ -32,10 +38,15 @@ func main() {
 	case "serve":
 		os.Args = os.Args[1:]
 		os.Exit(program.Main(server()))
+	case "audit":
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		context.AfterFunc(ctx, stop) // a second Ctrl-C then ends the process at once
+		os.Exit(runAudit(ctx, os.Args[2:], os.Getenv, os.Stdout, os.Stderr))
 	case "help", "--help", "-help", "-h":
-		fmt.Println("shakedown-mcp serve [FLAGS]\n  serves contracts and timelines as MCP tools; serve --help has the flags.")
+		fmt.Println("shakedown-mcp serve [FLAGS]\n  serves contracts and timelines as MCP tools; serve --help has the flags.\n\n" +
+			"shakedown-mcp audit [FLAGS] -- COMMAND ARG...\n  finds out which tools of an MCP server are safe to call twice; audit --help has the flags.")
 	default:
-		fmt.Fprintln(os.Stderr, fields.Wrong("verb", verb, "serve"))
+		fmt.Fprintln(os.Stderr, fields.Wrong("verb", verb, "serve, or audit"))
 		os.Exit(3)
 	}
 }

@@ -29,6 +29,10 @@ import (
 const asCommand = "SHAKEDOWN_MCP_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
+	if what := os.Getenv(asServer); what != "" && len(os.Args) == 1 {
+		actAs(what)
+		os.Exit(0)
+	}
 	if os.Getenv(asCommand) != "" {
 		main()
 		os.Exit(0)
@@ -142,13 +146,13 @@ type place struct {
 	found chan string
 }
 
-var url = regexp.MustCompile(`http://\S+/mcp`)
+var address = regexp.MustCompile(`http://\S+/mcp`)
 
 func (p *place) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.text.Write(text)
-	if at := url.Find(p.text.Bytes()); at != nil && !p.told {
+	if at := address.Find(p.text.Bytes()); at != nil && !p.told {
 		p.told = true
 		p.found <- string(at)
 	}

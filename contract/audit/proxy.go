@@ -1,0 +1,237 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/internal/text"
+)
+
+// A Proxy is an [http.Handler] that passes the requests of a server on to its API, and counts those that may have
+// done work. It keeps no text of headers, queries and bodies. [NewProxy] makes one; it is safe for concurrent use.
+//
+// Not counted are GET, HEAD, OPTIONS and GraphQL queries, and what the API answered with 4xx, 307 or 308: it did not
+// do it. Two requests of a method and path are one if they have the same idempotency key, in a header or a member of
+// the body with "idempoten" in its name, or if they are an equal PUT or DELETE. So the API is trusted to honour keys.
+// Whether it knows a repeated request by anything else is not known.
+//
+// A request that the server gives up goes on to its answer, so that it is known what came of it.
+type Proxy struct {
+	to    *url.URL
+	reads []*glob.Glob
+	pass  http.RoundTripper
+
+	mu   sync.Mutex
+	open int           // requests whose answer is not there yet
+	end  chan struct{} // closed when one has got it, and made anew
+	work map[string]map[string]*worked
+}
+
+// worked is one piece of work of a method and path.
+type worked struct {
+	how     string // such requests are told apart
+	body    [sha256.Size]byte
+	done    bool
+	unclear string // why it is not known whether it was done once; empty: it is, or done
+}
+
+const patience = time.Minute // for an answer
+
+// NewProxy makes a proxy in front of the API at an address. reads are requests that only read, besides those that are
+// told by their method, as globs such as "POST /search*". Errors are [*FieldError], joined.
+func NewProxy(to string, reads ...string) (*Proxy, error) {
+	p := &Proxy{pass: chaoshttp.PerWorld(), end: make(chan struct{}), work: map[string]map[string]*worked{}}
+	wrong := fields.List()
+	u, err := url.Parse(to)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
+		wrong.Wrong("to", fielderror.Found("no such address"), "http or https, a host and a path")
+	}
+	for i, pattern := range reads {
+		g, err := glob.Compile(pattern)
+		if err != nil {
+			wrong.Because(fmt.Sprintf("reads[%d]", i), pattern, err, `a glob of method and path, such as "POST /search*"`)
+		}
+		p.reads = append(p.reads, g)
+	}
+	p.to = u
+	return p, wrong.Err()
+}
+
+// State returns the counts, by method and path, in which {id} stands for a part that looks like an id. It waits for
+// answers. It is an error if it is not known whether a request did its work: the API answered with 5xx or not at all,
+// or there are two with one idempotency key and different bodies.
+func (p *Proxy) State(ctx context.Context) (any, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.open > 0 {
+		end := p.end
+		p.mu.Unlock()
+		select {
+		case <-end:
+		case <-ctx.Done():
+		}
+		p.mu.Lock()
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("audit: the API has not answered %s: %w", text.Plural(p.open, "request"), ctx.Err())
+		}
+	}
+	all, total := map[string]any{}, 0
+	for request, pieces := range p.work {
+		counts := map[string]int{}
+		for _, w := range pieces {
+			if w.unclear != "" {
+				return nil, fmt.Errorf("audit: it is not known whether %s did its work once: %s", request, w.unclear)
+			}
+			counts[w.how]++
+			total++
+		}
+		all[request] = counts
+	}
+	all["in all"] = total // so that a first request changes the state: what it does to the API's is not known
+	return map[string]any{"requests that may have done work": all}, nil
+}
+
+// ServeHTTP passes a request on.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodConnect || strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		http.Error(w, "this proxy passes on requests and their answers alone", http.StatusNotImplemented)
+		return
+	}
+	r.Header.Del("Upgrade") // an offer that a server may leave
+	body, err := io.ReadAll(r.Body)
+	if err != nil { // the API has not got it
+		http.Error(w, http.StatusText(http.StatusBadRequest), http.StatusBadRequest)
+		return
+	}
+	p.mu.Lock()
+	p.open++
+	p.mu.Unlock()
+	var once sync.Once
+	answered := func(status int) { once.Do(func() { p.answered(r, body, status) }) }
+	defer answered(0)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	defer cancel()
+	late := time.AfterFunc(patience, cancel)
+	silent := log.New(io.Discard, "", 0)
+	own := r.WithContext(ctx)
+	own.Body, own.ContentLength, own.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+	(&httputil.ReverseProxy{
+		Rewrite: func(out *httputil.ProxyRequest) {
+			out.SetURL(p.to)
+			out.Out.URL.RawQuery = out.In.URL.RawQuery // also what is no query by the rules
+		},
+		Transport: p.pass, FlushInterval: -1, ErrorLog: silent,
+		ModifyResponse: func(res *http.Response) error {
+			late.Stop()
+			context.AfterFunc(r.Context(), cancel) // nobody reads the rest
+			answered(res.StatusCode)
+			return nil
+		},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
+			answered(0)
+			http.Error(w, http.StatusText(http.StatusBadGateway), http.StatusBadGateway)
+		},
+	}).ServeHTTP(w, own)
+}
+
+// answered keeps what came of a request; a status of 0: there was no answer.
+func (p *Proxy) answered(r *http.Request, body []byte, status int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open--
+	close(p.end)
+	p.end = make(chan struct{})
+	undone := status >= 400 && status < 500
+	undone = undone || status == http.StatusTemporaryRedirect || status == http.StatusPermanentRedirect
+	if undone || p.onlyReads(r, body) {
+		return
+	}
+	request := r.Method + " " + shape(r.URL.Path)
+	if p.work[request] == nil {
+		p.work[request] = map[string]*worked{}
+	}
+	pieces := p.work[request]
+	sum := sha256.Sum256(append([]byte(r.URL.RequestURI()+"\n"), body...))
+	piece, how := fmt.Sprint(len(pieces)), "without an idempotency key"
+	if key := keyIn(r.Header, body); key != "" {
+		piece, how = "key "+key, "different idempotency keys"
+	} else if r.Method == http.MethodPut || r.Method == http.MethodDelete {
+		piece, how = fmt.Sprintf("body %x", sum), "different bodies"
+	}
+	w := pieces[piece]
+	if w == nil {
+		w = &worked{how: how, body: sum}
+		pieces[piece] = w
+	}
+	done := status >= 200 && status < 300 || status == http.StatusSeeOther
+	switch {
+	case done && w.done && w.body != sum:
+		w.unclear = "two requests have the same idempotency key and different bodies"
+	case done:
+		w.done, w.unclear, w.body = true, "", sum
+	case !w.done && status == 0:
+		w.unclear = "the API did not answer"
+	case !w.done:
+		w.unclear = fmt.Sprintf("the API answered with %d", status)
+	}
+}
+
+func (p *Proxy) onlyReads(r *http.Request, body []byte) bool {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		return true
+	}
+	for _, g := range p.reads {
+		if g.Match(r.Method + " " + r.URL.Path) {
+			return true
+		}
+	}
+	var graph struct{ Query string }
+	return strings.HasSuffix(r.URL.Path, "/graphql") && json.Unmarshal(body, &graph) == nil && graph.Query != "" &&
+		!strings.Contains(graph.Query, "mutation")
+}
+
+// keyIn returns the sum of the idempotency key of a request; empty: it has none.
+func keyIn(header http.Header, body []byte) (sum string) {
+	all := map[string]any{}
+	_ = json.Unmarshal(body, &all) //nolint:errcheck // a body that is no object has no key
+	for name := range header {
+		all[name] = header.Get(name)
+	}
+	for name, value := range all {
+		name = strings.ToLower(name)
+		usual := strings.Contains(name, "idempoten") || name == "paypal-request-id"
+		if key, ok := value.(string); ok && usual && key != "" {
+			sum = max(sum, fmt.Sprintf("%x", sha256.Sum256([]byte(name+"\n"+key))))
+		}
+	}
+	return sum
+}
+
+// shape is a path with {id} for each part that has digits alone, or is long and has one.
+func shape(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		const long = 8
+		digits := strings.IndexFunc(part, unicode.IsDigit) >= 0
+		if digits && (len(part) >= long || strings.Trim(part, "0123456789") == "") {
+			parts[i] = "{id}"
+		}
+	}
+	return strings.Join(parts, "/")
+}

@@ -1,0 +1,344 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract/audit"
+	"github.com/shakedown-go/shakedown/contract/httpagent"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
+	"github.com/shakedown-go/shakedown/mcpadapter/client"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/processgroup"
+)
+
+// How long a server may take to begin, to end when its input has ended, and to end when it is asked to.
+const (
+	beginning  = 2 * time.Minute
+	endOfInput = 500 * time.Millisecond
+	askedToEnd = 2 * time.Second
+)
+
+// A target is the server under audit in one world: a process and the proxies in front of its API, or a session with
+// a server at a URL. It is the registry of its tools, also after a restart.
+type target struct {
+	of *auditing
+
+	mu      sync.Mutex
+	session *mcp.ClientSession
+	process *process // nil: the server is at a URL, or has ended
+	proxies []*audit.Proxy
+	ends    []func() error // of what serves the proxies
+	env     []string       // by which the server finds them
+}
+
+// open makes a world in which the server has just begun.
+func (a *auditing) open(ctx context.Context) (*target, error) {
+	t := &target{of: a}
+	err := t.serveProxies(ctx)
+	if err == nil {
+		err = t.begin(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	return t, nil
+}
+
+// serveProxies serves a proxy for each --proxy: at an address of its own, or for a host that is intercepted.
+func (t *target) serveProxies(ctx context.Context) error {
+	hosts := map[string]http.Handler{}
+	for _, p := range t.of.proxies {
+		to := p.to
+		if p.answer != "" {
+			address, err := t.serve(ctx, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, p.answer)
+			}))
+			if err != nil {
+				return err
+			}
+			to = "http://" + address
+		}
+		proxy, err := audit.NewProxy(to, t.of.reads...)
+		if err != nil {
+			return err
+		}
+		t.proxies = append(t.proxies, proxy)
+		if p.host != "" {
+			hosts[p.host] = proxy
+			continue
+		}
+		address, err := t.serve(ctx, proxy)
+		if err != nil {
+			return err
+		}
+		t.env = append(t.env, p.name+"=http://"+address)
+	}
+	if len(hosts) == 0 {
+		return nil
+	}
+	between, err := newInterceptor(hosts)
+	if err != nil {
+		return err
+	}
+	t.ends = append(t.ends, between.end)
+	address, err := t.serve(ctx, between)
+	t.env = append(t.env, between.env(address)...)
+	return err
+}
+
+// serve serves a handler on this machine alone, until the target is closed.
+func (t *target) serve(ctx context.Context, h http.Handler) (address string, err error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: beginning}
+	t.ends = append(t.ends, server.Close)
+	go func() { _ = server.Serve(listener) }() // ends with Close
+	return listener.Addr().String(), nil
+}
+
+// begin starts the server and opens a session with it.
+func (t *target) begin(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, beginning)
+	defer cancel()
+	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: t.of.url, HTTPClient: t.of.client,
+		DisableStandaloneSSE: true}
+	var own *process
+	if t.of.url == "" {
+		own, err = t.of.start(t.env)
+		if err != nil {
+			return err
+		}
+		transport = &mcp.IOTransport{Reader: io.NopCloser(own.out), Writer: own}
+	}
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "shakedown-mcp", Version: "audit"}, nil).Connect(ctx, transport, nil)
+	if err != nil && own != nil {
+		err = errors.Join(err, own.Close(), own.lastWords())
+	}
+	if err != nil {
+		return fmt.Errorf("shakedown-mcp: the server did not begin: %w", err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.session, t.process = session, own
+	return nil
+}
+
+// end ends the session and the process for good.
+func (t *target) end() error {
+	t.mu.Lock()
+	session, own := t.session, t.process
+	t.session, t.process = nil, nil
+	t.mu.Unlock()
+	if session != nil {
+		_ = session.Close() //nolint:errcheck // of a server that may have ended by itself
+	}
+	if own != nil {
+		return own.Close()
+	}
+	return nil
+}
+
+func (t *target) restart(ctx context.Context) error { return errors.Join(t.end(), t.begin(ctx)) }
+
+func (t *target) close() error {
+	err := t.end()
+	for _, end := range t.ends {
+		err = errors.Join(err, end())
+	}
+	t.proxies, t.ends, t.env = nil, nil, nil
+	return err
+}
+
+// reset ends the server, brings what it stores to its first state, and begins again.
+func (t *target) reset(ctx context.Context) error {
+	err := errors.Join(t.close(), t.of.runReset(ctx), t.serveProxies(ctx))
+	if err == nil {
+		err = t.begin(ctx)
+	}
+	return err
+}
+
+func (t *target) current() *mcp.ClientSession {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.session
+}
+
+func (t *target) Tools(ctx context.Context) ([]chaos.Tool, error) {
+	return client.Registry(t.current()).Tools(ctx)
+}
+
+func (t *target) CallTool(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
+	return client.Registry(t.current()).CallTool(ctx, name, args)
+}
+
+// world is the target as the audit sees it.
+func (t *target) world() *audit.World {
+	w := &audit.World{Tools: t, Close: t.close}
+	if t.of.url == "" {
+		w.Restart = t.restart
+	}
+	switch {
+	case t.of.stateURL != "":
+		w.State = httpagent.State(t.of.stateURL)
+	case t.of.stateResource != "":
+		w.State = t.resource
+	case len(t.of.proxies) > 0:
+		w.State = t.requests
+	}
+	return w
+}
+
+// resource reads the resource that is the state.
+func (t *target) resource(ctx context.Context) (any, error) {
+	session := t.current()
+	if session == nil {
+		return nil, errors.New("shakedown-mcp: the server has ended")
+	}
+	res, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: t.of.stateResource})
+	if err != nil {
+		return nil, err
+	}
+	var all []any
+	for _, part := range res.Contents {
+		v, err := jsonvalue.Numbers([]byte(part.Text))
+		switch {
+		case len(part.Blob) > 0:
+			v = part.Blob
+		case err != nil:
+			v = part.Text
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// requests is what has reached the proxies, by name.
+func (t *target) requests(ctx context.Context) (any, error) {
+	all := map[string]any{}
+	for i, p := range t.proxies {
+		v, err := p.State(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all[t.of.proxies[i].name] = v
+	}
+	return all, nil
+}
+
+// A process is a run of the server's command. Close ends it, with all that it has started.
+type process struct {
+	of    *auditing
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	out   io.Reader
+	said  *processgroup.Tail
+	close func() error
+}
+
+// start starts the command.
+func (a *auditing) start(env []string) (*process, error) {
+	p := &process{of: a, cmd: exec.Command(a.command[0], a.command[1:]...), said: new(processgroup.Tail)}
+	processgroup.Lead(p.cmd)
+	p.cmd.Env, p.cmd.Stderr = append(os.Environ(), env...), p.said
+	var problems [3]error
+	p.in, problems[0] = p.cmd.StdinPipe()
+	p.out, problems[1] = p.cmd.StdoutPipe()
+	p.close = sync.OnceValue(p.end)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.over {
+		return nil, context.Canceled
+	}
+	if problems[2] = p.cmd.Start(); problems[2] == nil {
+		a.live[p] = true
+	}
+	return p, errors.Join(problems[:]...)
+}
+
+func (p *process) Write(data []byte) (int, error) { return p.in.Write(data) }
+
+func (p *process) Close() error { return p.close() }
+
+// end closes the input of the process, then asks it to end, then kills it, and last what it has left behind. What it
+// wrote to its output is read until then, since a process whose output nobody reads may end in the middle of its work.
+func (p *process) end() error {
+	_ = p.in.Close() //nolint:errcheck // it may have ended by itself
+	ended := make(chan error, 1)
+	go func() { ended <- p.cmd.Wait() }()
+	leader := p.cmd.Process.Pid
+	for _, step := range []struct {
+		do       func(leader int)
+		patience time.Duration
+	}{{func(int) {}, endOfInput}, {processgroup.AskToEnd, askedToEnd}} {
+		step.do(leader)
+		select {
+		case <-ended:
+			ended <- nil
+		case <-time.After(step.patience):
+			continue
+		}
+		break
+	}
+	processgroup.Kill(leader)
+	<-ended
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	delete(p.of.live, p)
+	return nil
+}
+
+// lastWords are the end of what the process has said on its standard error.
+func (p *process) lastWords() error {
+	if said := p.said.String(); said != "" {
+		return errors.New("its standard error ends in: " + said)
+	}
+	return nil
+}
+
+// endAll ends the processes that are left, such as those of a run that was interrupted.
+func (a *auditing) endAll() {
+	a.mu.Lock()
+	a.over = true
+	var left []*process
+	for p := range a.live {
+		left = append(left, p)
+	}
+	a.mu.Unlock()
+	var ending sync.WaitGroup
+	for _, p := range left {
+		ending.Go(func() { _ = p.Close() })
+	}
+	ending.Wait()
+}
+
+// runReset runs the command of --reset in a shell.
+func (a *auditing) runReset(ctx context.Context) error {
+	if a.reset == "" {
+		return nil
+	}
+	cmd := exec.CommandContext(ctx, "sh", "-c", a.reset)
+	said := new(processgroup.Tail)
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = said, said, askedToEnd
+	processgroup.Lead(cmd)
+	cmd.Cancel = func() error { processgroup.Kill(cmd.Process.Pid); return nil }
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("shakedown-mcp: the command of --reset: %w: %s", err, said)
+	}
+	return nil
+}
