@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -25,7 +28,7 @@ import (
 type server struct {
 	name    string // and version, as in the table
 	command func(f *front) *exec.Cmd
-	fake    func() *backend
+	fake    func(dir string) *backend // dir is that of the front
 	calls   []call
 }
 
@@ -71,8 +74,9 @@ func (s *server) hold(t *testing.T) {
 
 func (s *server) audit(t *testing.T, c call) (*audit.ToolResult, error) {
 	ctx := t.Context()
-	b := s.fake()
-	f, err := openFront(b, "127.0.0.1:0", t.TempDir())
+	dir := t.TempDir()
+	b := s.fake(dir)
+	f, err := openFront(b, "127.0.0.1:0", dir)
 	if err != nil {
 		return nil, err
 	}
@@ -103,10 +107,13 @@ func (s *server) audit(t *testing.T, c call) (*audit.ToolResult, error) {
 	return nil, fmt.Errorf("the server has no such tool")
 }
 
+// in makes a fake that needs no folder.
+func in(fake func() *backend) func(string) *backend { return func(string) *backend { return fake() } }
+
 func TestRazorpay(t *testing.T) {
 	t.Parallel()
 	command := build(t, "razorpay")
-	s := server{name: "razorpay-mcp-server v1.2.1", fake: razorpay, command: func(f *front) *exec.Cmd {
+	s := server{name: "razorpay-mcp-server v1.2.1", fake: in(razorpay), command: func(f *front) *exec.Cmd {
 		cmd := exec.Command(command, "stdio", "--key", "rzp_test_key", "--secret", "secret")
 		cmd.Env = append(os.Environ(), "HTTPS_PROXY="+f.url, "SSL_CERT_FILE="+f.certificate)
 		return cmd
@@ -132,7 +139,7 @@ func TestGitHub(t *testing.T) {
 	t.Parallel()
 	command := build(t, "github")
 	const inDemo = `{"owner":"octo","repo":"demo",`
-	s := server{name: "github-mcp-server v1.0.0", fake: github, calls: []call{
+	s := server{name: "github-mcp-server v1.0.0", fake: in(github), calls: []call{
 		{"issue_write", "create", inDemo + `"method":"create","title":"broken"}`},
 		{"issue_write", "update", inDemo + `"method":"update","issue_number":1,"title":"broken"}`},
 		{"add_issue_comment", "", inDemo + `"issue_number":1,"body":"hello"}`},
@@ -163,4 +170,95 @@ func TestGitHub(t *testing.T) {
 		return cmd
 	}
 	s.hold(t)
+}
+
+func TestGrafana(t *testing.T) {
+	t.Parallel()
+	command := build(t, "grafana")
+	s := server{name: "mcp-grafana v1.6.3", fake: in(grafana), command: func(f *front) *exec.Cmd {
+		cmd := exec.Command(command, "--usage-stats", "disabled")
+		cmd.Env = append(os.Environ(), "GRAFANA_URL="+f.url, "GRAFANA_SERVICE_ACCOUNT_TOKEN=token")
+		return cmd
+	}, calls: []call{
+		{"update_dashboard", "create", `{"dashboard":{"title":"News","panels":[]}}`},
+		{"update_dashboard", "append a panel", `{"uid":"demo","operations":[{"op":"add","path":"$.panels/-","value":{"title":"second"}}]}`},
+		{"update_dashboard", "replace a title", `{"uid":"demo","operations":[{"op":"replace","path":"$.title","value":"News"}]}`},
+		{"create_folder", "without uid", `{"title":"News"}`},
+		{"create_folder", "with uid", `{"title":"News","uid":"news"}`},
+		{"create_annotation", "", `{"dashboardUid":"demo","text":"deployed again","time":1764000000000}`},
+		{"update_annotation", "", `{"id":1,"text":"deployed again"}`},
+		{"create_snapshot", "", `{"dashboard":{"title":"Demo"},"name":"now"}`},
+		{"alerting_manage_rules", "create", `{"operation":"create","title":"down","rule_group":"g","folder_uid":"home","condition":"A",` +
+			`"data":[{"refId":"A","datasourceUid":"prom","model":{"expr":"up"}}],"no_data_state":"OK","exec_err_state":"OK","for":"1m","org_id":1}`},
+		{"alerting_manage_silences", "create", `{"operation":"create","matchers":[{"name":"a","value":"b"}],` +
+			`"starts_at":"2099-01-01T00:00:00Z","ends_at":"2099-01-02T00:00:00Z","comment":"quiet"}`},
+		{"create_incident", "", `{"title":"it is down again","severity":"minor","roomPrefix":"room"}`},
+		{"add_activity_to_incident", "", `{"incidentId":"1","body":"a note"}`},
+		{"update_incident", "", `{"incidentId":"1","title":"it is up"}`},
+		{"get_dashboard_by_uid", "", `{"uid":"demo"}`},
+	}}
+	s.hold(t)
+}
+
+// The server's backend is a folder: it needs no fake.
+func TestFilesystem(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("npm"); err != nil {
+		t.Skip("not tried: there is no npm, and so no reference filesystem server")
+	}
+	modules := t.TempDir()
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		doc, err := os.ReadFile(filepath.Join("filesystem", name))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(modules, name), doc, 0o644))
+	}
+	install := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	install.Dir = modules
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Skipf("not tried: the reference filesystem server cannot be installed here: %v\n%s", err, out)
+	}
+	s := server{name: "server-filesystem 2026.8.31", fake: folder, command: func(f *front) *exec.Cmd {
+		return exec.Command("node", filepath.Join(modules, "node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"),
+			filepath.Join(f.dir, "demo"))
+	}, calls: []call{
+		{"write_file", "new", `{"path":"new.txt","content":"new"}`},
+		{"write_file", "replace", `{"path":"old.txt","content":"new"}`},
+		{"edit_file", "replace a line", `{"path":"old.txt","edits":[{"oldText":"second","newText":"two"}]}`},
+		{"edit_file", "insert a line", `{"path":"old.txt","edits":[{"oldText":"second","newText":"second\nthird"}]}`},
+		{"create_directory", "", `{"path":"new/folder"}`},
+		{"move_file", "", `{"source":"old.txt","destination":"moved.txt"}`},
+		{"read_text_file", "", `{"path":"old.txt"}`},
+		{"list_directory", "", `{"path":"."}`},
+	}}
+	s.hold(t)
+}
+
+// folder is a folder demo in dir, with a file. Its state is its files and their contents.
+func folder(dir string) *backend {
+	demo := filepath.Join(dir, "demo")
+	return newBackend(func() {
+		fails(os.RemoveAll(demo), os.Mkdir(demo, 0o755), os.WriteFile(filepath.Join(demo, "old.txt"), []byte("first\nsecond\n"), 0o644))
+	}, func() any {
+		files := map[string]string{}
+		fails(filepath.WalkDir(demo, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || path == demo {
+				return err
+			}
+			files[strings.TrimPrefix(path, demo)] = "a folder"
+			if entry.IsDir() {
+				return nil
+			}
+			content, err := os.ReadFile(path)
+			files[strings.TrimPrefix(path, demo)] = string(content)
+			return err
+		}))
+		return files
+	})
+}
+
+// fails ends the audit: its reset or its state cannot be trusted.
+func fails(errs ...error) {
+	if err := errors.Join(errs...); err != nil {
+		panic(err)
+	}
 }

@@ -103,16 +103,16 @@ var hosts = []string{"api.razorpay.com", "api.github.com"}
 // A front is where a server reaches a backend. It is an API, with /state and /reset beside it, and an HTTP proxy that
 // leads to that API whatever is asked for: HTTPS_PROXY and SSL_CERT_FILE in the environment of a server lead it there.
 type front struct {
-	url, certificate string // certificate is a file
-	plain, secure    *httptest.Server
+	url, dir, certificate string // certificate is a file in the folder dir
+	plain, secure         *httptest.Server
 }
 
 func openFront(b *backend, address, dir string) (*front, error) {
-	cert, err := certificateFor(hosts, filepath.Join(dir, "ca.pem"))
+	f := &front{dir: dir, certificate: filepath.Join(dir, "ca.pem"), secure: httptest.NewUnstartedServer(b.mux)}
+	cert, err := certificateFor(hosts, f.certificate)
 	if err != nil {
 		return nil, err
 	}
-	f := &front{certificate: filepath.Join(dir, "ca.pem"), secure: httptest.NewUnstartedServer(b.mux)}
 	f.secure.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
 	f.secure.StartTLS()
 	listener, err := net.Listen("tcp", address)

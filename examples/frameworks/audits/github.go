@@ -25,9 +25,9 @@ func github() *backend {
 	}
 	b := newBackend(func() {
 		git.reset()
-		state.Issues, state.Gists, state.Runs = []doc{{"title": "an issue"}}, nil, nil
+		state.Issues, state.Gists, state.Runs = []doc{{"title": "an issue"}}, []doc{}, []doc{}
 		state.Pulls = []doc{{"title": "a pull request", "head": "topic", "state": "open"}}
-		state.Comments, state.Replies, state.Repositories, state.Starred = nil, nil, []string{"demo"}, nil
+		state.Comments, state.Replies, state.Repositories, state.Starred = []string{}, []string{}, []string{"demo"}, []string{}
 	}, func() any {
 		state.Git = git.state()
 		return state
@@ -69,7 +69,10 @@ func github() *backend {
 	b.on("GET "+repo+"/issues/{n}", change(&state.Issues)) // a GET has no body, so nothing changes
 	b.on("POST "+repo+"/issues/{n}/comments", say(&state.Comments))
 	b.on("POST "+repo+"/pulls/{n}/comments", say(&state.Replies))
-	b.on("POST /gists", create(&state.Gists, 201))
+	b.on("POST /gists", func(r *request) (int, any) {
+		state.Gists = append(state.Gists, r.body)
+		return 201, doc{"id": fmt.Sprint(len(state.Gists)), "html_url": "https://gist.github.com/octo/1"}
+	})
 	b.on("POST "+repo+"/actions/workflows/{id}/dispatches", create(&state.Runs, 204))
 	b.on("PUT /user/starred/octo/demo", func(*request) (int, any) {
 		state.Starred = []string{"octo/demo"}

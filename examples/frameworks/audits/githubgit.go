@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -42,7 +43,7 @@ func (g *gitRepository) reset() {
 	g.refs["topic"] = g.commit("topic", g.refs["main"], map[string]string{"README.md": "read me twice"})
 }
 
-// state has the messages of each branch's commits, and its files.
+// state has the messages of each branch's commits, the oldest first, and its files.
 func (g *gitRepository) state() any {
 	type branch struct {
 		Commits []string
@@ -54,6 +55,7 @@ func (g *gitRepository) state() any {
 		for ; sha != ""; sha = g.commits[sha].parent {
 			all[name].Commits = append(all[name].Commits, g.commits[sha].message)
 		}
+		slices.Reverse(all[name].Commits)
 	}
 	return all
 }

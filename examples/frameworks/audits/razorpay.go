@@ -18,39 +18,39 @@ import (
 // Refunds with an equal receipt are not played: their documentation does not say what happens.
 func razorpay() *backend {
 	var state struct {
-		Payments                               map[string]map[string]any
-		Refunds, Orders, Links, Codes, Payouts []map[string]any
+		Payments                               map[string]doc
+		Refunds, Orders, Links, Codes, Payouts []doc
 		Notifications                          map[string]int
 	}
-	var keys map[string]map[string]any // refunds by idempotency key
+	var keys map[string]doc // refunds by idempotency key
 	b := newBackend(func() {
-		state.Payments = map[string]map[string]any{
-			"pay_captured":   {"status": "captured", "amount": 100000.0, "amount_refunded": 0.0, "notes": map[string]any{}},
-			"pay_authorized": {"status": "authorized", "amount": 100000.0, "amount_refunded": 0.0, "notes": map[string]any{}},
+		state.Payments = map[string]doc{
+			"pay_captured":   {"status": "captured", "amount": 100000.0, "amount_refunded": 0.0, "notes": doc{}},
+			"pay_authorized": {"status": "authorized", "amount": 100000.0, "amount_refunded": 0.0, "notes": doc{}},
 		}
-		state.Orders = []map[string]any{{"amount": 100000.0, "currency": "INR", "notes": map[string]any{}}}
-		state.Links = []map[string]any{{"amount": 100000.0, "currency": "INR", "notes": map[string]any{}}}
-		state.Refunds, state.Codes, state.Payouts = nil, nil, nil
-		state.Notifications, keys = map[string]int{}, map[string]map[string]any{}
+		state.Orders = []doc{{"amount": 100000.0, "currency": "INR", "notes": doc{}}}
+		state.Links = []doc{{"amount": 100000.0, "currency": "INR", "notes": doc{}}}
+		state.Refunds, state.Codes, state.Payouts = []doc{}, []doc{}, []doc{}
+		state.Notifications, keys = map[string]int{}, map[string]doc{}
 	}, func() any { return state })
 
 	refuse := func(why string) (int, any) {
-		return 400, map[string]any{"error": map[string]any{"code": "BAD_REQUEST_ERROR", "description": why}}
+		return 400, doc{"error": doc{"code": "BAD_REQUEST_ERROR", "description": why}}
 	}
-	answer := func(entity, id string, of map[string]any) (int, any) {
+	answer := func(entity, id string, of doc) (int, any) {
 		doc := maps.Clone(of)
 		doc["entity"], doc["id"] = entity, id
 		return 200, doc
 	}
 	// create adds what the request has to a list. The list keeps no id, so that states can be compared.
-	create := func(entity, prefix string, list *[]map[string]any) func(*request) (int, any) {
+	create := func(entity, prefix string, list *[]doc) func(*request) (int, any) {
 		return func(r *request) (int, any) {
 			*list = append(*list, r.body)
 			return answer(entity, fmt.Sprintf("%s_%014d", prefix, len(*list)), r.body)
 		}
 	}
 	// change replaces the notes of the first of a list.
-	change := func(entity string, list *[]map[string]any) func(*request) (int, any) {
+	change := func(entity string, list *[]doc) func(*request) (int, any) {
 		return func(r *request) (int, any) {
 			if len(*list) == 0 {
 				return refuse("The id provided does not exist")
@@ -98,7 +98,7 @@ func razorpay() *backend {
 	b.on("PATCH /v1/payment_links/{id}", change("payment_link", &state.Links))
 	b.on("POST /v1/payment_links/{id}/notify_by/{medium}", func(r *request) (int, any) {
 		state.Notifications[r.PathValue("medium")]++
-		return 200, map[string]any{"success": true}
+		return 200, doc{"success": true}
 	})
 	b.on("POST /v1/payments/qr_codes", create("qr_code", "qr", &state.Codes))
 	b.on("POST /v1/settlements/ondemand", create("settlement.ondemand", "setlod", &state.Payouts))
