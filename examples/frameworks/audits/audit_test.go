@@ -3,10 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -22,59 +23,37 @@ import (
 
 // What each server does is a row a call in docs/audits.md.
 func TestServers(t *testing.T) {
-	for _, s := range servers {
-		t.Run(s.folder, func(t *testing.T) {
-			t.Parallel()
-			s.hold(t, s.built(t))
-		})
+	rows := make([][]string, len(servers))
+	var all sync.WaitGroup
+	for i, s := range servers {
+		all.Go(func() { t.Run(s.folder, func(t *testing.T) { rows[i] = s.rows(t, s.built(t)) }) })
+	}
+	all.Wait()
+	for i, s := range servers {
+		for j, row := range rows[i] {
+			first := fmt.Sprintf("| %s | `%s` %s| ", s.name, s.calls[j].tool, strings.TrimLeft(s.calls[j].does+" ", " "))
+			page.Row(t, "audits.md", "servers", first, first+row)
+		}
 	}
 }
 
-// built returns the command of the server, which is made of the release that its folder requires, with the build list
-// of that release.
 func (s *server) built(t *testing.T) (command []string) {
-	dir, began := t.TempDir(), time.Now()
-	if s.folder == "filesystem" {
-		return npm(t, dir, s.folder, "@modelcontextprotocol/server-filesystem/dist/index.js")
+	began := time.Now()
+	command, err := s.build(t.Context(), t.TempDir())
+	if errors.Is(err, errNotHere) {
+		t.Skip(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", dir+string(filepath.Separator), "tool")
-	cmd.Dir, cmd.Env = s.folder, append(os.Environ(), "GOWORK=off")
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	built, err := filepath.Glob(filepath.Join(dir, "*"))
 	require.NoError(t, err)
-	require.Len(t, built, 1)
 	t.Logf("%s: built in %s", s.name, time.Since(began).Round(time.Second/10))
-	return built
-}
-
-// npm installs what the package.json of a folder requires, and returns the command that runs a script of it.
-func npm(t *testing.T, dir, folder, script string) (command []string) {
-	if _, err := exec.LookPath("npm"); err != nil {
-		t.Skip("not tried: there is no npm")
-	}
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		doc, err := os.ReadFile(filepath.Join(folder, name))
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), doc, 0o644))
-	}
-	install := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	install.Dir = dir
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Skipf("not tried: what it needs cannot be installed here: %v\n%s", err, out)
-	}
-	return []string{"node", filepath.Join(dir, "node_modules", filepath.FromSlash(script))}
+	return command
 }
 
 // atOnce bounds how many calls are audited at once: an audit waits more than it works.
 var atOnce = make(chan struct{}, 32)
 
-// table is held while rows of the table are compared or written.
-var table sync.Mutex
-
-// hold audits each call on a server of its own, and holds what was found to the table.
-func (s *server) hold(t *testing.T, command []string) {
-	rows := make([][]string, len(s.calls))
+// rows audits each call on a server of its own, and returns its row of the table, without what is called.
+func (s *server) rows(t *testing.T, command []string) []string {
+	rows := make([]string, len(s.calls))
 	var group errgroup.Group
 	for i, c := range s.calls {
 		dir := t.TempDir()
@@ -86,21 +65,20 @@ func (s *server) hold(t *testing.T, command []string) {
 				return fmt.Errorf("%s: %w", c.tool, err)
 			}
 			by, what, _ := strings.Cut(r.Why, ": ")
-			if what != "" {
-				what = page.Code(strings.ReplaceAll(what, dir, ""), 120)
+			if what = strings.ReplaceAll(reason.ReplaceAllString(what, ""), dir, ""); what != "" {
+				what = page.Code(what, 120)
 			}
-			rows[i] = []string{string(r.Verdict), by, string(r.ReadOnly), string(r.Idempotent), string(r.Destructive), what}
+			cells := []string{string(r.Verdict), by, string(r.ReadOnly), string(r.Idempotent), string(r.Destructive), what}
+			rows[i] = strings.Join(cells, " | ") + " |"
 			return nil
 		})
 	}
 	require.NoError(t, group.Wait())
-	table.Lock()
-	defer table.Unlock()
-	for i, row := range rows {
-		first := fmt.Sprintf("| %s | `%s` %s| ", s.name, s.calls[i].tool, strings.TrimLeft(s.calls[i].does+" ", " "))
-		page.Row(t, "audits.md", "servers", first, first+strings.Join(row, " | ")+" |")
-	}
+	return rows
 }
+
+// reason is what the verdict says already.
+var reason = regexp.MustCompile(`(?s)^.*(more than once|fails \d+ times|first one did): `)
 
 // audit audits one call. Parts of the time of a call are few here: most of what an audit of these servers takes is
 // waiting before calls that fail are made again.

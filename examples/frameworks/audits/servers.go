@@ -27,7 +27,7 @@ var servers = []server{razorpayServer, githubServer, grafanaServer, filesystemSe
 // in makes a backend of a fake that needs no folder.
 func in(fake func() *backend) func(string) *backend { return func(string) *backend { return fake() } }
 
-// Two of the servers cannot be told an address of their API, so they are led to it by a proxy.
+// led is the environment of a server that cannot be told the address of its API: it is led to the backend by a proxy.
 func led(f *front, env ...string) []string {
 	return append(env, "HTTPS_PROXY="+f.url, "SSL_CERT_FILE="+f.certificate)
 }
