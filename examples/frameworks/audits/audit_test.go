@@ -5,20 +5,24 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
+	"io"
+	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/audit"
 	"github.com/shakedown-go/shakedown/examples/frameworks/internal/page"
+	"github.com/shakedown-go/shakedown/mcpadapter/client"
 )
 
 // What each server does is a row a call in docs/audits.md.
@@ -85,17 +89,12 @@ var reason = regexp.MustCompile(`(?s)^.*(more than once|fails \d+ times|first on
 func (s *server) audit(t *testing.T, c call, command []string, dir string) (*audit.ToolResult, error) {
 	ctx := t.Context()
 	b := s.backend(dir)
-	f, err := openFront(b, "127.0.0.1:0", dir)
+	f, err := openFront(b, b.mux, "127.0.0.1:0", dir)
 	if err != nil {
 		return nil, err
 	}
 	defer f.close()
-	p := &process{command: func() *exec.Cmd {
-		args, env := s.run(f)
-		cmd := exec.Command(command[0], append(command[1:len(command):len(command)], args...)...)
-		cmd.Env = append(os.Environ(), env...)
-		return cmd
-	}}
+	p := s.process(f, command)
 	if err := p.restart(ctx); err != nil {
 		return nil, err
 	}
@@ -107,9 +106,16 @@ func (s *server) audit(t *testing.T, c call, command []string, dir string) (*aud
 	r, err := audit.Run(ctx, &audit.Options{
 		World: &audit.World{Tools: p, Restart: p.restart,
 			State: func(context.Context) (any, error) { return b.state(), nil }},
-		Reset: func(context.Context) error { b.reset(); return nil }, Claims: claims, Allow: []string{c.tool},
+		Reset: func(ctx context.Context) error { b.reset(); return p.revive(ctx) }, Claims: claims, Allow: []string{c.tool},
 		Example: map[string]json.RawMessage{c.tool: json.RawMessage(c.args)}, Cancellations: 1, Settle: 100 * time.Millisecond,
 	}, &contract.RunOptions{Workers: 1})
+	if err != nil {
+		return nil, err
+	}
+	if err := p.revive(ctx); err != nil {
+		return nil, err
+	}
+	plain, err := twice(ctx, b, p, c)
 	if err != nil {
 		return nil, err
 	}
@@ -117,10 +123,76 @@ func (s *server) audit(t *testing.T, c call, command []string, dir string) (*aud
 		if r.Tools[i].Tool != c.tool {
 			continue
 		}
+		if v := r.Tools[i].Verdict; v != plain && v != audit.Unknown {
+			return nil, fmt.Errorf("%s, and two calls in a row are %s", v, plain)
+		}
 		for _, e := range r.Tools[i].Evidence {
 			t.Logf("%s %s: %s: %s %s", c.tool, c.does, e.Treatment, e.Verdict, e.Why)
 		}
 		return &r.Tools[i], nil
 	}
 	return nil, fmt.Errorf("the server has no such tool")
+}
+
+// A call of the GitHub server that is cancelled while it waits for its second answer ends the process: a function that
+// is deferred closes the body of an answer that is not there (pkg/github/repositories.go:1217 and, of the others, 1030
+// and 1374). So all other calls of the session are lost too.
+func TestACancelledCallEndsTheGitHubServer(t *testing.T) {
+	s := githubServer
+	command := s.built(t)
+	for tool, second := range map[string]string{"create_branch": "POST /repos/octo/demo/git/refs",
+		"push_files": "POST /repos/octo/demo/git/commits", "delete_file": "POST /repos/octo/demo/git/trees"} {
+		t.Run(tool, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			b := github()
+			f, err := openFront(b, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method+" "+r.URL.Path == second {
+					io.Copy(io.Discard, r.Body) //nolint:errcheck // else the server is not seen to leave
+					cancel()
+					<-r.Context().Done()
+					return
+				}
+				b.mux.ServeHTTP(w, r)
+			}), "127.0.0.1:0", t.TempDir())
+			require.NoError(t, err)
+			defer f.close()
+			p := s.process(f, command)
+			require.NoError(t, p.restart(ctx))
+			defer p.end()
+			i := slices.IndexFunc(s.calls, func(c call) bool { return c.tool == tool })
+			_, err = p.CallTool(ctx, tool, json.RawMessage(s.calls[i].args))
+			require.ErrorIs(t, err, context.Canceled)
+			p.session.Wait() //nolint:errcheck // it has no other end than that of the process, and of the test
+			_, err = p.CallTool(t.Context(), "list_branches", json.RawMessage(`{"owner":"octo","repo":"demo"}`))
+			var lost *client.SessionError
+			require.ErrorAs(t, err, &lost)
+			assert.True(t, lost.Closed)
+			p.end()
+			assert.Contains(t, p.said.String(), "nil pointer dereference")
+		})
+	}
+}
+
+// twice tells the verdict in another way, by the states after one call and after two: none of these tools behaves
+// otherwise in any other treatment.
+func twice(ctx context.Context, b *backend, tools chaos.ToolRegistry, c call) (audit.Verdict, error) {
+	b.reset()
+	args := json.RawMessage(c.args)
+	if _, err := tools.CallTool(ctx, c.tool, args); err != nil {
+		return "", err
+	}
+	once, err := json.Marshal(b.state())
+	if err != nil {
+		return "", err
+	}
+	_, failed := tools.CallTool(ctx, c.tool, args)
+	after, err := json.Marshal(b.state())
+	switch {
+	case string(once) != string(after):
+		return audit.Doubles, err
+	case failed != nil:
+		return audit.Wedged, err
+	}
+	return audit.Safe, err
 }

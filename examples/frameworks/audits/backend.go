@@ -107,8 +107,9 @@ type front struct {
 	plain, secure         *httptest.Server
 }
 
-func openFront(b *backend, address, dir string) (*front, error) {
-	f := &front{dir: dir, certificate: filepath.Join(dir, "ca.pem"), secure: httptest.NewUnstartedServer(b.mux)}
+// openFront opens the front of a backend whose requests are answered by api: its own mux, or what is before it.
+func openFront(b *backend, api http.Handler, address, dir string) (*front, error) {
+	f := &front{dir: dir, certificate: filepath.Join(dir, "ca.pem"), secure: httptest.NewUnstartedServer(api)}
 	cert, err := certificateFor(hosts, f.certificate)
 	if err != nil {
 		return nil, err
@@ -121,7 +122,7 @@ func openFront(b *backend, address, dir string) (*front, error) {
 		return nil, err
 	}
 	beside := http.NewServeMux()
-	beside.Handle("/", b.mux)
+	beside.Handle("/", api)
 	beside.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) {
 		json.NewEncoder(w).Encode(b.state()) //nolint:errcheck // the client may have left
 	})

@@ -45,7 +45,8 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	f, err := openFront(s.backend(dir), address, dir)
+	b := s.backend(dir)
+	f, err := openFront(b, b.mux, address, dir)
 	if err != nil {
 		return err
 	}

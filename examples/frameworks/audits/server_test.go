@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,10 +20,17 @@ import (
 // A process is a server that runs, over its standard input and output. It is the registry of its tools, also after it
 // was restarted.
 type process struct {
-	command func() *exec.Cmd
+	command []string
+	env     []string
 
 	mu      sync.Mutex
 	session *mcp.ClientSession
+	said    *bytes.Buffer // on its standard error, once it has ended
+}
+
+func (s *server) process(f *front, command []string) *process {
+	args, env := s.run(f)
+	return &process{command: slices.Concat(command, args), env: append(os.Environ(), env...)}
 }
 
 func (p *process) now() chaos.ToolRegistry {
@@ -46,11 +56,22 @@ func (p *process) restart(context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.end()
+	cmd := exec.Command(p.command[0], p.command[1:]...)
+	p.said = new(bytes.Buffer)
+	cmd.Env, cmd.Stderr = p.env, p.said
 	// It must live longer than the context of one restart.
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "audits", Version: "1"}, nil).Connect(context.Background(),
-		&mcp.CommandTransport{Command: p.command(), TerminateDuration: time.Second}, nil)
+		&mcp.CommandTransport{Command: cmd, TerminateDuration: time.Second}, nil)
 	p.session = session
 	return err
+}
+
+// revive starts the server again if it has ended by itself.
+func (p *process) revive(ctx context.Context) error {
+	if p.session.Ping(ctx, nil) == nil {
+		return nil
+	}
+	return p.restart(ctx)
 }
 
 // claims are the annotations of the tools.
