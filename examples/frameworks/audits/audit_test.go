@@ -134,44 +134,59 @@ func (s *server) audit(t *testing.T, c call, command []string, dir string) (*aud
 	return nil, fmt.Errorf("the server has no such tool")
 }
 
-// A call of the GitHub server that is cancelled while it waits for its second answer ends the process: a function that
-// is deferred closes the body of an answer that is not there (pkg/github/repositories.go:1217 and, of the others, 1030
-// and 1374). So all other calls of the session are lost too.
+// A call of the GitHub server whose second request gets no answer ends the process, be it that the call is cancelled or
+// that the connection is cut: a function that is deferred closes the body of an answer that is not there
+// (pkg/github/repositories.go:1217 and, of the others, 1030 and 1374). So all other calls of the session are lost too.
 func TestACancelledCallEndsTheGitHubServer(t *testing.T) {
 	s := githubServer
 	command := s.built(t)
 	for tool, second := range map[string]string{"create_branch": "POST /repos/octo/demo/git/refs",
 		"push_files": "POST /repos/octo/demo/git/commits", "delete_file": "POST /repos/octo/demo/git/trees"} {
-		t.Run(tool, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			b := github()
-			f, err := openFront(b, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Method+" "+r.URL.Path == second {
-					io.Copy(io.Discard, r.Body) //nolint:errcheck // else the server is not seen to leave
-					cancel()
-					<-r.Context().Done()
-					return
+		t.Run(tool+"/cancelled", func(t *testing.T) {
+			s.ends(t, command, tool, second, func(w http.ResponseWriter, r *http.Request, cancel func()) {
+				cancel()
+				<-r.Context().Done()
+			})
+		})
+		t.Run(tool+"/cut", func(t *testing.T) {
+			s.ends(t, command, tool, second, func(w http.ResponseWriter, _ *http.Request, _ func()) {
+				conn, _, err := http.NewResponseController(w).Hijack()
+				if assert.NoError(t, err) {
+					conn.Close() //nolint:errcheck // it is cut in any case
 				}
-				b.mux.ServeHTTP(w, r)
-			}), "127.0.0.1:0", t.TempDir())
-			require.NoError(t, err)
-			defer f.close()
-			p := s.process(f, command)
-			require.NoError(t, p.restart(ctx))
-			defer p.end()
-			i := slices.IndexFunc(s.calls, func(c call) bool { return c.tool == tool })
-			_, err = p.CallTool(ctx, tool, json.RawMessage(s.calls[i].args))
-			require.ErrorIs(t, err, context.Canceled)
-			p.session.Wait() //nolint:errcheck // it has no other end than that of the process, and of the test
-			_, err = p.CallTool(t.Context(), "list_branches", json.RawMessage(`{"owner":"octo","repo":"demo"}`))
-			var lost *client.SessionError
-			require.ErrorAs(t, err, &lost)
-			assert.True(t, lost.Closed)
-			p.end()
-			assert.Contains(t, p.said.String(), "nil pointer dereference")
+			})
 		})
 	}
+}
+
+// ends makes a call of a tool, does something when a request of it arrives, and finds that the process has panicked.
+func (s *server) ends(t *testing.T, command []string, tool, second string, do func(w http.ResponseWriter, r *http.Request, cancel func())) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	b := s.backend(t.TempDir())
+	f, err := openFront(b, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method+" "+r.URL.Path == second {
+			io.Copy(io.Discard, r.Body) //nolint:errcheck // else the server is not seen to leave
+			do(w, r, cancel)
+			return
+		}
+		b.mux.ServeHTTP(w, r)
+	}), "127.0.0.1:0", t.TempDir())
+	require.NoError(t, err)
+	defer f.close()
+	p := s.process(f, command)
+	require.NoError(t, p.restart(ctx))
+	defer p.end()
+	i := slices.IndexFunc(s.calls, func(c call) bool { return c.tool == tool })
+	_, err = p.CallTool(ctx, tool, json.RawMessage(s.calls[i].args))
+	require.Error(t, err)
+	p.session.Wait() //nolint:errcheck // it has no other end than that of the process, and of the test
+	_, err = p.CallTool(t.Context(), "list_branches", json.RawMessage(`{"owner":"octo","repo":"demo"}`))
+	var lost *client.SessionError
+	require.ErrorAs(t, err, &lost)
+	assert.True(t, lost.Closed)
+	p.end()
+	assert.Contains(t, p.said.String(), "nil pointer dereference")
 }
 
 // twice tells the verdict in another way, by the states after one call and after two: none of these tools behaves
