@@ -126,12 +126,13 @@ func folder(dir string) *backend {
 			if err != nil || path == demo {
 				return err
 			}
-			files[strings.TrimPrefix(path, demo)] = "a folder"
+			name := strings.TrimPrefix(path, demo+string(filepath.Separator))
+			files[name] = "a folder"
 			if entry.IsDir() {
 				return nil
 			}
 			content, err := os.ReadFile(path)
-			files[strings.TrimPrefix(path, demo)] = string(content)
+			files[name] = string(content)
 			return err
 		}))
 		return files
