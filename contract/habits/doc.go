@@ -1,27 +1,20 @@
-// Package habits has middleware around tools that keeps an agent from harm when a call fails: retries with
-// back-off, an idempotency key, a deadline, and so on. A user may keep it in production:
+// Package habits has middleware around tools that keeps an agent from harm when a call fails: retries with back-off,
+// an idempotency key, a deadline, and so on. A user may keep it in production,
 //
 //	tools = habits.Around(habits.Retries(nil), habits.IdempotencyKeys(nil))(tools)
 //
-// and try it in a matrix, outside of the faults, by [contract.RunOptions].Around:
+// and try it in a matrix, where it stands outside of the faults:
 //
 //	report, err := m.Run(ctx, &contract.RunOptions{Around: habits.Around(habits.Retries(nil))})
 //
 // # Where a habit acts
 //
 // Each [Habit] needs something of a tool: that it declares a key, that it is declared to change nothing. Where that
-// does not hold the habit abstains, and the call passes as if there were no habit. [Habit.On] says on which tools of
-// a list it can act. Whether its assumption holds of the tools themselves ([Habit].Assumes) it cannot know.
+// does not hold, the habit abstains and the call passes. [Habit.On] says on which tools of a list it can act. Whether
+// its assumption holds of the tools themselves ([Habit].Assumes) it cannot know.
 //
-// Tools are asked for their declarations once, when the first call comes, and heard again whenever the agent lists
-// them. That asking meets no faults and leaves no event. While it fails, the habits know nothing of the tools.
-//
-// # The order
-//
-// [Around] puts the habits in the order in which they work together, whatever the order in which they are given.
-// From the agent inwards: [TellFailures], [StopWhenFinal], [OneAtATime], [RememberReads], [IdempotencyKeys],
-// [Retries], [LookFirst], [CheckResults], [Deadlines]. So all tries of a call have one key, each try has its own
-// deadline, and only a good result is remembered.
+// What the tools declare is asked once, before the first call, and heard again whenever the agent lists them. That
+// asking meets no faults and leaves no event. While it fails, nothing is known of the tools.
 //
 // # What the events show
 //
@@ -30,17 +23,13 @@
 //
 // # Failures
 //
-// A call failed if it returned an error, or a result that says so, such as {"error": "busy"}. By its words it is
-// transient, permanent, or neither is known. Of a failed call it is known that the tool did nothing if the connection
-// was refused, the host was not found, or there were too many requests; otherwise its outcome is unknown, unless the
-// failure is permanent.
+// A call failed if it returned an error, or a result that says so, such as {"error": "busy"}. Its words and its status
+// say whether the failure is permanent. The tool did nothing if the connection was refused, the host was not found or
+// the caller was turned away (429, "too many requests", 503 with Retry-After). Otherwise, unless the failure is
+// permanent, nobody knows whether it did its work.
 //
-// # Over HTTP
-//
-// [Transport] has three of the habits for an [net/http.Client]: [Retries], [Deadlines], [IdempotencyKeys].
-//
-// What the functions of this package return is safe for concurrent use, and starts no goroutine. A wait ends when
-// its context does. A panic of a tool reaches the caller.
+// What the functions of this package return is safe for concurrent use, and starts no goroutine. A wait ends when its
+// context does. A panic of a tool reaches the caller.
 //
 // Stability: may change.
 package habits

@@ -16,53 +16,46 @@ import (
 
 // A failed is what is known of how a call failed.
 type failed struct {
-	text   string
-	status int           // of HTTP; 0: none is known
-	after  time.Duration // how long the callee asked to wait; 0: it did not say
-	class  retryable.Class
-	before bool // the failure came before the work: the tool did nothing
-	done   bool // the tool answered, so what it does is done
+	text  string
+	kind  failure.Kind
+	after time.Duration // how long the callee asked to wait; 0: it did not say
+	class retryable.Class
+	// undone: it failed before the work, so the tool did nothing. done: the tool answered, so it did its work.
+	undone, done bool
 }
 
 // failureOf says how a call failed; nil: it did not, as far as is known.
 func failureOf(result json.RawMessage, err error) *failed {
 	f := &failed{}
-	var answer *chaoshttp.HTTPError
-	var refused *ResultError
-	switch {
-	case errors.As(err, &refused):
+	status := 0
+	if bad := (*ResultError)(nil); errors.As(err, &bad) {
 		return &failed{text: err.Error(), class: retryable.Transient, done: true}
-	case errors.As(err, &answer):
-		f.status, f.after = answer.StatusCode, headerWait(answer.Header)
-		f.text = err.Error()
+	} else if answer := (*chaoshttp.HTTPError)(nil); errors.As(err, &answer) {
+		status, f.after = answer.StatusCode, headerWait(answer.Header)
+	}
+	switch {
 	case err != nil:
 		f.text = err.Error()
 	case failure.Read(result) != failure.Failed:
 		return nil
 	default:
-		f.text, f.status = failure.Report(result)
+		f.text, status = failure.Report(result)
 	}
-	f.status = cmp.Or(f.status, retryable.StatusIn(f.text))
+	status = cmp.Or(status, retryable.StatusIn(f.text))
 	f.after = cmp.Or(f.after, textWait(f.text))
-	f.class = retryable.Of(f.status, f.after, f.text)
-	f.before = turnedAway(f.status, f.after) || beforeWork.MatchString(f.text)
-	if kind := failure.KindOf(f.text); kind == failure.Refused || kind == failure.NoSuchHost {
-		f.before = true
-	}
+	f.class = retryable.Of(status, f.after, f.text)
+	f.kind = failure.KindOf(f.text)
+	// RFC 6585, section 4, and RFC 9110, section 15.6.4: the server has not taken the request.
+	turnedAway := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable && f.after > 0
+	f.undone = turnedAway || f.kind == failure.Refused || f.kind == failure.NoSuchHost || undone.MatchString(f.text)
 	return f
 }
 
+var undone = regexp.MustCompile(`(?i)\btoo many (?:\w+ )?requests\b|\brate[ -]?limit (?:is )?(?:reached|exceeded)\b|` +
+	`\brate[ -]?limited\b|\bno route to host\b|\bunknown tool\b`)
+
 // doubtful reports whether nobody knows if the tool did its work.
-func (f *failed) doubtful() bool { return !f.before && !f.done && f.class != retryable.Permanent }
-
-// turnedAway reports whether an answer of HTTP says that the request was not taken: there are too many, or the server
-// said when to come again (RFC 9110, section 15.6.4; RFC 6585, section 4).
-func turnedAway(status int, after time.Duration) bool {
-	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable && after > 0
-}
-
-var beforeWork = regexp.MustCompile(`(?i)\btoo many (?:\w+ )?requests\b|\brate[ -]?limit(?:ed| reached| exceeded)\b|` +
-	`\bno route to host\b`)
+func (f *failed) doubtful() bool { return !f.undone && !f.done && f.class != retryable.Permanent }
 
 // headerWait reads a Retry-After header, of seconds or a date (RFC 9110, section 10.2.3); 0: there is none.
 func headerWait(h http.Header) time.Duration {
@@ -76,27 +69,18 @@ func headerWait(h http.Header) time.Duration {
 	return 0
 }
 
-var saidWait = regexp.MustCompile(`(?i)\b(?:try again|retry)[ -](?:in|after):? *((?:\d+(?:\.\d+)?(?:ms|h|m|s)?)+)(?: *([a-z]+))?`)
+var saidWait = regexp.MustCompile(`(?i)\b(?:try again|retry)[ -](?:in|after):? ` +
+	`(?:((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)\b|(\d+(?:\.\d+)?)(?: (?:s|sec|seconds?))?(?:$|[^\w.]))`)
 
-// textWait reads from a text how long to wait: "try again in 1m30s", "retry after 5 seconds"; 0: it does not say.
+// textWait reads from a text how long to wait, as "try again in 1m30s" or "retry after 5 seconds"; 0: it does not say.
 func textWait(text string) time.Duration {
 	m := saidWait.FindStringSubmatch(text)
 	if m == nil {
 		return 0
 	}
-	unit := map[byte]string{'m': "m", 'h': "h"}
-	if d, err := time.ParseDuration(m[1]); err == nil {
-		return d
+	wait, err := time.ParseDuration(cmp.Or(m[1], m[2]+"s"))
+	if err != nil {
+		return 0 // more than a duration holds
 	}
-	suffix := "s"
-	if m[2] != "" {
-		suffix = cmp.Or(unit[m[2][0]|' '], "s")
-	}
-	if milliseconds.MatchString(m[2]) {
-		suffix = "ms"
-	}
-	d, _ := time.ParseDuration(m[1] + suffix) // what is more than a duration holds is no wait
-	return d
+	return wait
 }
-
-var milliseconds = regexp.MustCompile(`(?i)^(?:ms|milli)`)

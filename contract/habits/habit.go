@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync/atomic"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/glob"
@@ -18,70 +19,71 @@ import (
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
-// A Habit is middleware around a registry of tools that a user may keep in production. It is made by the functions
-// of this package. A Habit keeps nothing of the calls, so it may be used many times and at the same time; the zero
-// value acts on no tool.
+// A Habit is middleware around a registry of tools that a user may keep in production. The functions of this package
+// make it. It keeps nothing of the calls, so it may be used many times and at the same time. The zero value, and one
+// with a wrong option, act on no tool.
 type Habit struct {
 	// Name is the habit's name in events and reports, such as "idempotency-key".
 	Name string
 	// Does is what it does, as behind "mended by": "an idempotency key".
 	Does string
-	// Assumes is what must hold for the habit to help and do no harm, in one sentence.
+	// Assumes is what must hold for the habit to help and do no harm, one sentence.
 	Assumes string
 
-	rank  rank
-	tools string // a glob of the tools on which it may act; "": all
-	wrong string // what is wrong with its options; "": nothing
-	// abstains says why it cannot act on a tool of a list; "": it can.
-	abstains func(t *chaos.Tool, all []chaos.Tool) string
-	start    func(h *Habit) handler // a handler with a fresh state
-	overHTTP func() exchange        // nil: it makes no sense there
+	rank     rank
+	tools    *glob.Glob // of the names of those on which it may act
+	wrong    string     // what is wrong with its options; "": nothing
+	watches  bool       // its handler also gets the calls of tools on which it does not act
+	abstains func(t *chaos.Tool, all []chaos.Tool) (facts, string)
+	start    func() handler // with a fresh state
 }
 
 // A rank is a habit's place in the order: a lower one is nearer to the agent.
 type rank int
 
 const (
-	rankTold rank = iota
-	rankFinal
+	rankTell rank = iota
+	rankStop
 	rankSingle
 	rankMemory
 	rankKey // outside of what repeats, so that all tries have one key
 	rankRetries
 	rankLook
-	rankSchema // inside of what repeats: a bad result of a read is worth another try
-	rankDeadline
+	rankSchema   // inside of what repeats: a bad result of a read is worth another try
+	rankDeadline // of each try
 )
 
-// A caller is how a habit reaches the tools: CallTool of the registry that the next habit makes.
-type caller func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error)
+// facts are what a habit finds out about a tool on which it can act.
+type facts struct {
+	reads  []read               // that show its effect
+	schema *jsonschema.Resolved // of its results
+}
 
-// A handler does with a call what its habit does. It also gets the calls of tools on which the habit does not act.
-type handler func(ctx context.Context, c *call, next caller) (json.RawMessage, error)
+// A handler does with a call what its habit does.
+type handler func(ctx context.Context, c *call) (json.RawMessage, error)
 
 // A call is one call on its way to a tool.
 type call struct {
-	tool  *chaos.Tool  // as it declares itself; without declarations if it is not listed
-	all   []chaos.Tool // the tools that are listed
-	acts  bool         // the habit acts on the tool
-	habit *Habit
+	facts
+	tool  *chaos.Tool // as it declares itself; with no more than its name if it is not listed
+	acts  bool        // the habit acts on the tool
 	args  json.RawMessage
+	habit string // its name
+	// next calls a tool within the habit.
+	next func(ctx context.Context, tool string, args json.RawMessage) (json.RawMessage, error)
 }
 
 // pass hands the call on as it is.
-func (c *call) pass(ctx context.Context, next caller) (json.RawMessage, error) {
-	return next(ctx, c.tool.Name, c.args)
+func (c *call) pass(ctx context.Context) (json.RawMessage, error) {
+	return c.next(ctx, c.tool.Name, c.args)
 }
 
-// own hands the call on as one of the habit's own.
-func (c *call) own(ctx context.Context, next caller) (json.RawMessage, error) {
-	return c.pass(chaos.WithHabit(ctx, c.habit.Name), next)
-}
+// own marks a context for calls that the habit makes of its own.
+func (c *call) own(ctx context.Context) context.Context { return chaos.WithHabit(ctx, c.habit) }
 
-// reads reports whether the tool is declared to change nothing.
-func (c *call) reads() bool { return c.tool.Effect == chaos.EffectNone }
+func (c *call) changesNothing() bool { return c.tool.Effect == chaos.EffectNone }
 
-// An operation identifies calls of a tool with equal arguments.
+// An operation identifies the calls of a tool with equal arguments.
 type operation struct {
 	tool string
 	args uint64
@@ -89,20 +91,58 @@ type operation struct {
 
 func (c *call) operation() operation { return operation{c.tool.Name, jsonhash.Sum(c.args)} }
 
+// Options are the settings of a habit that has no others; nil and the zero value work.
+type Options struct {
+	_ struct{}
+	// Tools is a glob of the tools on which the habit may act; "": all.
+	Tools string
+}
+
+// or returns the options that were given, or the zero value.
+func or[T any](o *T) (options T) {
+	if o != nil {
+		options = *o
+	}
+	return options
+}
+
+// on sets the tools on which the habit may act.
+func (h *Habit) on(tools string) *Habit {
+	g, err := glob.Compile(cmp.Or(tools, "*"))
+	if err != nil {
+		h.wrong = fmt.Sprintf("Tools is %q: %v", tools, err)
+	}
+	h.tools = g
+	return h
+}
+
+// notNegative notes a number of the options that is below 0.
+func notNegative[N ~int | ~int64](h *Habit, field string, n N) {
+	if n < 0 {
+		h.wrong = fmt.Sprintf("%s is %v; allowed: 0 or more", field, n)
+	}
+}
+
+// all acts on every tool.
+func all(*chaos.Tool, []chaos.Tool) (f facts, why string) { return f, "" }
+
+// effects acts on tools that are declared to have an effect.
+func effects(t *chaos.Tool, _ []chaos.Tool) (f facts, why string) {
+	if t.Effect != chaos.EffectDone {
+		why = "it is not declared to have an effect"
+	}
+	return f, why
+}
+
 // On returns the names of the tools on which the habit can act. If there are none, abstains says why.
 func (h *Habit) On(tools []chaos.Tool) (names []string, abstains string) {
 	var reasons []string
-	of := map[string][]string{}
 	for i := range tools {
-		name, why := tools[i].Name, h.whyNot(&tools[i], tools)
-		if why == "" {
-			names = append(names, name)
-			continue
+		if _, why := h.find(&tools[i], tools); why != "" {
+			reasons = append(reasons, tools[i].Name+": "+why)
+		} else {
+			names = append(names, tools[i].Name)
 		}
-		if of[why] == nil {
-			reasons = append(reasons, why)
-		}
-		of[why] = append(of[why], name)
 	}
 	switch {
 	case len(names) > 0:
@@ -112,44 +152,42 @@ func (h *Habit) On(tools []chaos.Tool) (names []string, abstains string) {
 	case len(tools) == 0:
 		return nil, "there are no tools"
 	}
-	for i, why := range reasons {
-		reasons[i] = why + " (" + text.Some(of[why], 3) + ")"
-	}
-	return nil, strings.Join(reasons, "; ")
+	return nil, text.Some(reasons, 3)
 }
 
-// whyNot says why the habit does not act on a tool; "": it does.
-func (h *Habit) whyNot(t *chaos.Tool, all []chaos.Tool) string {
-	switch g, err := glob.Compile(cmp.Or(h.tools, "*")); {
+// find returns what the habit needs to know of a tool, or why it does not act on it.
+func (h *Habit) find(t *chaos.Tool, all []chaos.Tool) (facts, string) {
+	switch {
 	case h.abstains == nil:
-		return "it is no habit of this package"
+		return facts{}, "the habit is the zero value"
 	case h.wrong != "":
-		return h.wrong
-	case err != nil:
-		return fmt.Sprintf("Tools is %q: %v", h.tools, err)
-	case !g.Match(t.Name):
-		return "not among the tools of its options"
+		return facts{}, h.wrong
+	case !h.tools.Match(t.Name):
+		return facts{}, "the options leave it out"
 	}
 	return h.abstains(t, all)
 }
 
-// All returns the habits of this package with their defaults, in the order in which [Around] puts them.
+// All returns the habits of this package with their defaults, in the order of [Around].
 func All() []*Habit {
-	return []*Habit{TellFailures(nil), StopWhenFinal(nil), OneAtATime(nil), RememberReads(nil), IdempotencyKeys(nil),
-		Retries(nil), LookFirst(nil), CheckResults(nil), Deadlines(nil)}
+	return []*Habit{TellFailures(nil), StopWhenPermanent(nil), OneAtATime(nil), RememberReads(nil),
+		IdempotencyKeys(nil), Retries(nil), LookFirst(nil), CheckResults(nil), Deadlines(nil)}
 }
 
-// Around returns a function that wraps a registry in habits, in the one order in which they work together, whatever
-// the order given; nil ones are left out. Each registry that it makes has a state of its own, such as what it
-// remembers: make one for each run of an agent, or one for a program. Of two habits of one kind the first is the outer
-// one. The registry that is wrapped must not be nil.
+// Around returns a function that wraps a registry in habits. It puts them in the order in which they work together,
+// that of [All] from the agent inwards, whatever the order given: all tries of a call have one key, each try has a
+// deadline of its own, and only a good result is remembered. Of two habits of one kind the first is the outer one; nil
+// ones are left out.
+//
+// Each registry that it makes has a state of its own, which grows with the calls that fail. Make one for each run of
+// an agent, or each conversation. The registry that is wrapped must not be nil.
 func Around(all ...*Habit) func(chaos.ToolRegistry) chaos.ToolRegistry {
-	sorted := slices.DeleteFunc(slices.Clone(all), func(h *Habit) bool { return h == nil || h.start == nil })
-	slices.SortStableFunc(sorted, func(a, b *Habit) int { return cmp.Compare(a.rank, b.rank) })
+	inOrder := slices.DeleteFunc(slices.Clone(all), func(h *Habit) bool { return h == nil || h.start == nil })
+	slices.SortStableFunc(inOrder, func(a, b *Habit) int { return cmp.Compare(a.rank, b.rank) })
 	return func(inner chaos.ToolRegistry) chaos.ToolRegistry {
-		r := &registry{inner: inner, habits: sorted}
-		for _, h := range sorted {
-			r.handlers = append(r.handlers, h.start(h))
+		r := &registry{ToolRegistry: inner, habits: inOrder}
+		for _, h := range inOrder {
+			r.handlers = append(r.handlers, h.start())
 		}
 		return r
 	}
@@ -157,86 +195,86 @@ func Around(all ...*Habit) func(chaos.ToolRegistry) chaos.ToolRegistry {
 
 // A registry is one that habits are around.
 type registry struct {
-	inner    chaos.ToolRegistry
+	chaos.ToolRegistry
 	habits   []*Habit // the outermost first
 	handlers []handler
-	listed   atomic.Pointer[listing] // nil: the tools were not listed yet
+	tools    atomic.Pointer[map[string]*listed] // nil: nobody has asked yet
 }
 
-// A listing is what is known of the tools.
-type listing struct {
-	all   []chaos.Tool
-	tools map[string]*listedTool
-}
-
-type listedTool struct {
+// A listed tool is what the habits know of it.
+type listed struct {
 	chaos.Tool
-	acts []bool // of each habit
-}
-
-func (r *registry) entry(t chaos.Tool, all []chaos.Tool) *listedTool {
-	l := &listedTool{Tool: t}
-	for _, h := range r.habits {
-		l.acts = append(l.acts, h.whyNot(&l.Tool, all) == "")
-	}
-	return l
+	facts []facts // of each habit
+	acts  []bool
 }
 
 // Tools lists the tools as they are.
 func (r *registry) Tools(ctx context.Context) ([]chaos.Tool, error) {
-	tools, err := r.inner.Tools(ctx)
+	tools, err := r.ToolRegistry.Tools(ctx)
 	if err == nil {
 		r.learn(tools)
 	}
 	return tools, err
 }
 
-func (r *registry) learn(tools []chaos.Tool) *listing {
-	l := &listing{slices.Clone(tools), make(map[string]*listedTool, len(tools))}
-	for _, t := range l.all {
-		l.tools[t.Name] = r.entry(t, l.all)
+func (r *registry) learn(tools []chaos.Tool) map[string]*listed {
+	known := make(map[string]*listed, len(tools))
+	for _, t := range tools {
+		known[t.Name] = r.listed(t, tools)
 	}
-	r.listed.Store(l)
+	r.tools.Store(&known)
+	return known
+}
+
+func (r *registry) listed(t chaos.Tool, all []chaos.Tool) *listed {
+	l := &listed{Tool: t}
+	for _, h := range r.habits {
+		f, why := h.find(&t, all)
+		l.facts, l.acts = append(l.facts, f), append(l.acts, why == "")
+	}
 	return l
 }
 
-// known returns what is known of the tools. It asks for it if nobody has yet: that is no call of the agent, and
-// what the program's author knows of the tools does not depend on faults.
-func (r *registry) known(ctx context.Context) *listing {
-	if l := r.listed.Load(); l != nil {
-		return l
+// known returns what is known of the tools. What a program's author knows of them does not depend on faults, so asking
+// for it is no call of the agent. If it fails, the next call asks again.
+func (r *registry) known(ctx context.Context) map[string]*listed {
+	if known := r.tools.Load(); known != nil {
+		return *known
 	}
-	tools, err := r.inner.Tools(chaos.NewContext(spared.NewContext(ctx), nil))
+	tools, err := r.ToolRegistry.Tools(chaos.NewContext(spared.NewContext(ctx), nil))
 	if err != nil {
-		return &listing{} // the next call asks again
+		return nil
 	}
 	return r.learn(tools)
 }
 
 func (r *registry) CallTool(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
-	if ctx == nil {
-		ctx = context.Background()
-	}
 	return r.call(ctx, r.known(ctx), 0, name, args)
 }
 
 // call has the habits from a place in the order on deal with a call.
-func (r *registry) call(ctx context.Context, l *listing, place int, name string, args json.RawMessage) (json.RawMessage, error) {
-	if place == len(r.habits) {
-		return r.inner.CallTool(ctx, name, args)
-	}
-	t := l.tools[name]
+func (r *registry) call(ctx context.Context, known map[string]*listed, place int, name string,
+	args json.RawMessage) (json.RawMessage, error) {
+	t := known[name]
 	if t == nil {
-		t = r.entry(chaos.Tool{Name: name}, l.all)
+		t = r.listed(chaos.Tool{Name: name}, nil)
 	}
-	c := &call{tool: &t.Tool, all: l.all, acts: t.acts[place], habit: r.habits[place], args: args}
-	return r.handlers[place](ctx, c, func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
-		return r.call(ctx, l, place+1, name, args)
-	})
+	for ; place < len(r.habits); place++ {
+		h := r.habits[place]
+		if !t.acts[place] && !h.watches {
+			continue
+		}
+		c := &call{facts: t.facts[place], tool: &t.Tool, acts: t.acts[place], args: args, habit: h.Name}
+		c.next = func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
+			return r.call(ctx, known, place+1, name, args)
+		}
+		return r.handlers[place](ctx, c)
+	}
+	return r.ToolRegistry.CallTool(ctx, name, args)
 }
 
-// draw returns a random number. In virtual time it is a function of the cell and the coordinates, so that a run
-// can be repeated. In real time it never is: two processes that meet the same server must not agree.
+// draw returns a random number. In virtual time it is a function of the cell and the coordinates, so that a run can be
+// repeated. In real time it is not: two processes that meet the same server must not agree.
 func draw(ctx context.Context, coordinates ...uint64) uint64 {
 	in := chaos.FromContext(ctx)
 	if in == nil || !in.Virtual() {

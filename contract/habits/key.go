@@ -15,136 +15,116 @@ import (
 // KeyOptions are the settings of [IdempotencyKeys]; nil and the zero value work.
 type KeyOptions struct {
 	_ struct{}
-	// Tools is a glob of the tools on which it may act; "": all.
+	// Tools is a glob of the tools on which the habit may act; "": all.
 	Tools string
-	// New makes the key of an operation that is begun. It must differ from all that any process makes, unless it is
-	// to be a repeat. nil: a random text; in virtual time the same one in each run of a cell.
+	// New makes a key for an operation that begins. No two operations of any processes may have the same. nil: a
+	// random text, and in virtual time one that is the same in each run of a cell. It must be safe for concurrent use.
 	New func(ctx context.Context, tool string, args json.RawMessage) string
 }
 
 // IdempotencyKeys puts a key into a call of a tool that declares one ([chaos.Tool].IdempotencyKey), if the agent gave
-// none. A call with equal arguments after a failed one gets the same key, since nobody knows whether the failed one
-// did its work. After a success the key is used up, so that two wanted equal effects are two. Of two equal calls at
-// once each has its own.
-//
-// Name: idempotency-key.
+// none. A call with equal arguments after one that failed gets the same key, since the failed one may have done its
+// work. A success uses the key up, so that two wanted equal effects are two; of two calls at once each has its own.
+// The name is "idempotency-key".
 func IdempotencyKeys(o *KeyOptions) *Habit {
-	if o == nil {
-		o = &KeyOptions{}
-	}
-	newKey := o.New
-	return &Habit{
+	given := or(o)
+	h := &Habit{
 		Name: "idempotency-key", Does: "an idempotency key",
-		Assumes: "the tool does its work once for each key, and the agent means the same request when it repeats a " +
-			"failed one with equal arguments",
-		rank: rankKey, tools: o.Tools,
-		abstains: func(t *chaos.Tool, _ []chaos.Tool) string {
+		Assumes: "the tool does its work once for each key, and an agent that repeats a failed call with equal " +
+			"arguments wants its effect once",
+		rank: rankKey,
+		abstains: func(t *chaos.Tool, _ []chaos.Tool) (f facts, why string) {
 			switch {
 			case t.Effect == chaos.EffectNone:
-				return "declared to change nothing"
+				why = "it is declared to change nothing"
 			case t.IdempotencyKey == "":
-				return "no idempotency key is declared"
+				why = "it declares no idempotency key"
 			}
-			return ""
+			return f, why
 		},
-		start: func(*Habit) handler {
-			return (&keys{newKey: newKey, free: map[operation][]string{}, begun: map[place]uint64{}}).handle
-		},
-		overHTTP: func() exchange {
-			return (&keys{newKey: newKey, free: map[operation][]string{}, begun: map[place]uint64{}}).exchange
+		start: func() handler {
+			return (&keys{New: given.New, failed: map[operation][]string{}, begun: map[operation]uint64{}}).handle
 		},
 	}
+	return h.on(given.Tools)
 }
 
-// keys has the keys of the operations whose outcome is not known.
+// keys has the keys of operations that failed.
 type keys struct {
-	newKey func(ctx context.Context, tool string, args json.RawMessage) string
+	New func(ctx context.Context, tool string, args json.RawMessage) string
 
-	mu    sync.Mutex
-	free  map[operation][]string // of calls that failed, the oldest first
-	begun map[place]uint64       // operations, in virtual time
+	mu     sync.Mutex
+	failed map[operation][]string // the oldest first
+	begun  map[operation]uint64   // how many, in virtual time; the lane stands before the tool
 }
 
-// A place is where operations are counted: lanes run at the same time, so what one counts must not depend on another.
-type place struct {
-	lane string
-	operation
-}
-
-func (k *keys) handle(ctx context.Context, c *call, next caller) (json.RawMessage, error) {
-	if !c.acts || hasKey(c.tool, c.args) {
-		return c.pass(ctx, next)
+func (k *keys) handle(ctx context.Context, c *call) (json.RawMessage, error) {
+	if hasKey(c.tool, c.args) {
+		return c.pass(ctx)
 	}
-	op := c.operation()
-	key := k.take(ctx, op, c.args)
-	args, ok := withKey(c.args, c.tool.IdempotencyKey, key)
-	if !ok {
-		k.leave(op, key)
-		return c.pass(ctx, next)
-	}
-	done := false
+	op, done := c.operation(), false
+	key := k.take(ctx, c, op)
 	defer func() { // also if the tool panics
 		if !done {
-			k.leave(op, key)
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.failed[op] = append(k.failed[op], key)
 		}
 	}()
-	result, err := next(ctx, c.tool.Name, args)
+	args, ok := withKey(c.args, c.tool.IdempotencyKey, key)
+	if !ok {
+		return c.pass(ctx)
+	}
+	result, err := c.next(ctx, c.tool.Name, args)
 	done = failureOf(result, err) == nil
 	return result, err
 }
 
-// take returns the key of an operation: that of an equal one that failed, or a new one.
-func (k *keys) take(ctx context.Context, op operation, args json.RawMessage) string {
+// take returns the key of an equal operation that failed, or a new one.
+func (k *keys) take(ctx context.Context, c *call, op operation) string {
 	k.mu.Lock()
-	if free := k.free[op]; len(free) > 0 {
+	if failed := k.failed[op]; len(failed) > 0 {
 		defer k.mu.Unlock()
-		if k.free[op] = free[1:]; len(free) == 1 {
-			delete(k.free, op)
+		if k.failed[op] = failed[1:]; len(failed) == 1 {
+			delete(k.failed, op)
 		}
-		return free[0]
+		return failed[0]
 	}
 	n := uint64(0)
 	if in := chaos.FromContext(ctx); in != nil && in.Virtual() {
-		at := place{chaos.LaneOf(ctx), op}
-		n = k.begun[at] + 1
-		k.begun[at] = n
+		// Lanes run at the same time, so what one of them counts must not depend on another.
+		at := operation{chaos.LaneOf(ctx) + "\n" + op.tool, op.args}
+		k.begun[at]++
+		n = k.begun[at]
 	}
 	k.mu.Unlock()
 	switch {
-	case k.newKey != nil:
-		return k.newKey(ctx, op.tool, args)
+	case k.New != nil:
+		return k.New(ctx, op.tool, c.args)
 	case n > 0:
-		return fmt.Sprintf("%016x%016x", draw(ctx, hash.String(op.tool), op.args, n, 1), draw(ctx, hash.String(op.tool), op.args, n, 2))
+		half := func(i uint64) uint64 { return draw(ctx, hash.String(op.tool), op.args, n, i) }
+		return fmt.Sprintf("%016x%016x", half(1), half(2))
 	}
 	return crand.Text()
 }
 
-// leave keeps the key of an operation that failed for its repeat.
-func (k *keys) leave(op operation, key string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.free[op] = append(k.free[op], key)
-}
-
 // hasKey reports whether the arguments have the key that the tool declares.
 func hasKey(t *chaos.Tool, args json.RawMessage) bool {
-	if t.IdempotencyKey == "" {
-		return false
-	}
 	d, member, ok := jsonedit.MemberAt(args, t.IdempotencyKey)
 	return ok && string(d.Raw(member)) != "null" && string(d.Raw(member)) != `""`
 }
 
 // withKey returns the arguments with a key at a JSON pointer. ok is false if they are no object, or have something
-// else where an object is to be.
+// else where the pointer leads through an object.
 func withKey(args json.RawMessage, pointer, key string) (with json.RawMessage, ok bool) {
 	v, _ := jsonedit.ParseValue(args)
 	if len(args) == 0 || v.Kind() == jsonedit.Null {
 		v = jsonedit.Of(struct{}{})
 	}
 	names := jsonedit.PointerKeys(pointer)
+	last := len(names) - 1
 	at := v
-	for _, name := range names[:len(names)-1] {
+	for _, name := range names[:last] {
 		if at.Get(name) == nil {
 			at.Set(name, jsonedit.Of(struct{}{}))
 		}
@@ -153,6 +133,6 @@ func withKey(args json.RawMessage, pointer, key string) (with json.RawMessage, o
 	if at.Kind() != jsonedit.Object {
 		return nil, false
 	}
-	at.SetText(names[len(names)-1], key)
+	at.SetText(names[last], key)
 	return v.JSON(), true
 }

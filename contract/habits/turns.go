@@ -4,45 +4,19 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"maps"
-	"slices"
 	"sync"
-
-	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// Options are the settings of a habit that has no others; nil and the zero value work.
-type Options struct {
-	_ struct{}
-	// Tools is a glob of the tools on which the habit may act; "": all.
-	Tools string
-}
-
-func (o *Options) glob() string {
-	if o == nil {
-		return ""
-	}
-	return o.Tools
-}
-
-// OneAtATime makes no two equal calls at once of a tool that is declared to have an effect: the second waits, and
-// gets the answer of the first. If who made the first gave up, or it panicked, there is no answer, and the second is
-// made.
-//
-// Name: one-at-a-time.
+// OneAtATime makes no two equal calls at once of a tool that is declared to have an effect: the second waits, and gets
+// the answer of the first. If the caller of the first gave up, or the tool panicked, there is none, and the second
+// call is made. The name is "one-at-a-time".
 func OneAtATime(o *Options) *Habit {
-	return &Habit{
+	h := &Habit{
 		Name: "one-at-a-time", Does: "no two equal effects at once",
 		Assumes: "an agent that asks twice for the same effect at the same time wants it once",
-		rank:    rankSingle, tools: o.glob(),
-		abstains: func(t *chaos.Tool, _ []chaos.Tool) string {
-			if t.Effect != chaos.EffectDone {
-				return "not declared to have an effect"
-			}
-			return ""
-		},
-		start: func(*Habit) handler { return (&turns{}).single },
+		rank:    rankSingle, abstains: effects, start: func() handler { return new(turns).single },
 	}
+	return h.on(or(o).Tools)
 }
 
 // turns lets one call at a time work for each operation. The zero value works.
@@ -59,8 +33,8 @@ type turn struct {
 	err      error
 }
 
-// begin returns a turn that has begun, or, with false, the one that another call has.
-func (t *turns) begin(op operation) (*turn, bool) {
+// begin returns a turn that has begun, or the one that another call has.
+func (t *turns) begin(op operation) (of *turn, mine bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if other := t.held[op]; other != nil {
@@ -69,31 +43,19 @@ func (t *turns) begin(op operation) (*turn, bool) {
 	if t.held == nil {
 		t.held = map[operation]*turn{}
 	}
-	mine := &turn{over: make(chan struct{})}
-	t.held[op] = mine
-	return mine, true
+	of = &turn{over: make(chan struct{})}
+	t.held[op] = of
+	return of, true
 }
 
 func (t *turns) end(op operation, mine *turn) {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	delete(t.held, op)
-	t.mu.Unlock()
 	close(mine.over)
 }
 
-// take waits for a turn, or for the end of the context, whose error it returns then.
-func (t *turns) take(ctx context.Context, op operation) (end func(), err error) {
-	for {
-		turn, mine := t.begin(op)
-		if mine {
-			return func() { t.end(op, turn) }, nil
-		}
-		if err := turn.wait(ctx); err != nil {
-			return nil, err
-		}
-	}
-}
-
+// wait waits for the end of another call's turn, or of the context, whose error it returns then.
 func (t *turn) wait(ctx context.Context) error {
 	select {
 	case <-t.over:
@@ -103,18 +65,15 @@ func (t *turn) wait(ctx context.Context) error {
 	}
 }
 
-func (t *turns) single(ctx context.Context, c *call, next caller) (json.RawMessage, error) {
-	if !c.acts {
-		return c.pass(ctx, next)
-	}
+func (t *turns) single(ctx context.Context, c *call) (json.RawMessage, error) {
 	op := c.operation()
 	for {
 		turn, mine := t.begin(op)
 		if mine {
 			defer t.end(op, turn)
-			turn.result, turn.err = c.pass(ctx, next)
+			turn.result, turn.err = c.pass(ctx)
 			turn.answered = turn.err == nil || ctx.Err() == nil
-			return turn.result, turn.err
+			return bytes.Clone(turn.result), turn.err
 		}
 		if err := turn.wait(ctx); err != nil {
 			return nil, err
@@ -124,5 +83,3 @@ func (t *turns) single(ctx context.Context, c *call, next caller) (json.RawMessa
 		}
 	}
 }
-
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
