@@ -6,7 +6,9 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
@@ -70,12 +72,12 @@ func headerWait(h http.Header) time.Duration {
 }
 
 var saidWait = regexp.MustCompile(`(?i)\b(?:try again|retry)[ -](?:in|after):? ` +
-	`(?:((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)\b|(\d+(?:\.\d+)?)(?: (?:s|sec|seconds?))?(?:$|[^\w.]))`)
+	`(?:((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)\b|(\d+(?:\.\d+)?)\b(?: ([a-z]+))?)`)
 
 // textWait reads from a text how long to wait, as "try again in 1m30s" or "retry after 5 seconds"; 0: it does not say.
 func textWait(text string) time.Duration {
 	m := saidWait.FindStringSubmatch(text)
-	if m == nil {
+	if m == nil || !slices.Contains([]string{"", "s", "sec", "secs", "second", "seconds"}, strings.ToLower(m[3])) {
 		return 0
 	}
 	wait, err := time.ParseDuration(cmp.Or(m[1], m[2]+"s"))
