@@ -111,8 +111,8 @@ func checked(ctx context.Context, c *call) (json.RawMessage, error) {
 //	{"error":{"tool":"refund","kind":"timeout","retry":"may help","done":"unknown","message":"i/o timeout"}}
 //
 // Kind is "timeout", "refused", "reset", "no such host", "hung up", "certificate", "turned away", "bad result",
-// "permanent" or "other". Retry is "may help", "does not help" or "unknown". Done says whether a tool that is not
-// declared to change nothing did its work: "yes", "no" or "unknown". The errors of a caller that gave up, and of a
+// "permanent" or "other". Retry is "may help", "does not help" or "unknown". Done reports whether a tool that is
+// not declared to change nothing did its work: "yes", "no" or "unknown". The errors of a caller that gave up, and of a
 // cell that ended, stay. The name is "failures-told".
 func TellFailures(o *Options) *Habit {
 	h := &Habit{

@@ -23,8 +23,8 @@
 //
 // # Failures
 //
-// A call failed if it returned an error, or a result that says so, such as {"error": "busy"}. Its words and its status
-// say whether the failure is permanent. The tool did nothing if the connection was refused, the host was not found or
+// A call failed if it returned an error, or a result that says so, such as {"error": "busy"}. By its words and its
+// status a failure is permanent, or may pass. The tool did nothing if the connection was refused, the host was not found or
 // the caller was turned away (429, "too many requests", 503 with Retry-After). Otherwise, unless the failure is
 // permanent, nobody knows whether it did its work.
 //

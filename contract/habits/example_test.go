@@ -42,7 +42,10 @@ func ExampleHabit_On() {
 	}
 	for _, h := range habits.All() {
 		names, abstains := h.On(tools)
-		fmt.Printf("%-45s %q %s\n", h.Does, names, abstains)
+		if abstains != "" {
+			abstains = " " + abstains
+		}
+		fmt.Printf("%-45s %q%s\n", h.Does, names, abstains)
 	}
 	// Output:
 	// telling a tool's failure in a fixed form      ["get" "refund"]
