@@ -93,7 +93,8 @@ type RunOptions struct {
 	// Around wraps the tools that the agent of each run gets, outside of the faults: what it does with a call
 	// happens before a fault can act on it. It is called once for each run, also for calm ones, and not for a
 	// world without tools. An agent that calls the tools of its world in another way passes it by. nil, and a
-	// result of nil: they stay as they are. A failure makes the cell inconclusive.
+	// result of nil: they stay as they are. A failure makes the cell inconclusive. Package contract/habits makes such
+	// functions; one of your own marks the calls that it makes of its own by [chaos.WithHabit].
 	Around func(chaos.ToolRegistry) chaos.ToolRegistry
 	// Harness connects the run to a test framework or another host. The zero
 	// value connects it to none.

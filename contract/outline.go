@@ -187,7 +187,7 @@ func (f *Fingerprint) sum() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// toolHashes are the tools of the first worlds, with the hashes of their input schemas and of what they
+// toolHashes are the tools of the first worlds, with the hashes of their schemas and of what they
 // declare: of all of them, where worlds differ.
 func (e *engine) toolHashes() map[string]string {
 	schemas := map[string][]string{}
@@ -197,6 +197,9 @@ func (e *engine) toolHashes() map[string]string {
 			hash := hashOf(spelledOnce(t.InputSchema))
 			if t.Effect != "" || t.IdempotencyKey != "" {
 				hash = hashOf([]any{hash, t.Effect, t.IdempotencyKey})
+			}
+			if len(t.OutputSchema) > 0 {
+				hash = hashOf([]any{hash, spelledOnce(t.OutputSchema)})
 			}
 			if !slices.Contains(schemas[name], hash) {
 				schemas[name] = append(schemas[name], hash)

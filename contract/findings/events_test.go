@@ -99,6 +99,42 @@ func TestCallsOfEvents(t *testing.T) {
 }
 
 // The parent is the last call to the caller that had begun and not ended.
+// Calls that middleware makes of its own are no retries, loops or calls after a final failure of the agent. What they
+// do is done.
+func TestCallsOfHabits(t *testing.T) {
+	calls := func(marked bool) []findings.Call {
+		limit := chaos.Rule{Name: "r", Target: "get", Fault: fault.Fail(fault.ErrUnavailable)}
+		return recorded(t, true, func(ctx context.Context, tools chaos.ToolRegistry) {
+			own := ctx
+			if marked {
+				own = chaos.WithHabit(ctx, "again")
+			}
+			for _, call := range []struct{ tool, args string }{{"get", order}, {"refund", order}, {"refund", `{"order":13}`}} {
+				for _, ctx := range []context.Context{ctx, own, own, own} {
+					_, _ = tools.CallTool(ctx, call.tool, json.RawMessage(call.args))
+				}
+			}
+		}, limit)
+	}
+	find := func(calls []findings.Call) *findings.Report {
+		report, err := findings.Find(calls, &findings.Options{Tools: tools()})
+		require.NoError(t, err)
+		return report
+	}
+	for _, kind := range []findings.Kind{findings.Storm, findings.Loop, findings.AfterFinal, findings.DuplicateEffect} {
+		assert.NotEmpty(t, shown(find(calls(false)), kind), kind)
+	}
+	report := find(calls(true))
+	for _, kind := range []findings.Kind{findings.Retry, findings.Storm, findings.Loop, findings.AfterFinal} {
+		assert.Empty(t, shown(report, kind), kind)
+	}
+	assert.NotEmpty(t, shown(report, findings.DuplicateEffect), "whoever asks twice, the work is done twice")
+	assert.Equal(t, findings.Stopped, *report.Verdict)
+	for _, op := range report.Operations {
+		assert.Equal(t, 0, *op.Retries, op.Tool)
+	}
+}
+
 func TestParents(t *testing.T) {
 	event := func(target, caller string, start, end int) chaos.Event {
 		return chaos.Event{Target: target, Caller: caller, Layer: chaos.LayerTool, Outcome: chaos.OutcomeOK,

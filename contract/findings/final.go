@@ -35,7 +35,7 @@ func (f *finder) findAfterFinal() {
 				r.after = nil
 			}
 			delete(refusals, at)
-		case r.end <= c.begin && !f.follows(r, c, changes):
+		case r.end <= c.begin && !c.ofHabit && !f.follows(r, c, changes):
 			delete(refusals, at)
 		}
 		if _, waits := refusals[at]; !waits && c.args.known && c.outcome == failed {

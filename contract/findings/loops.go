@@ -54,6 +54,9 @@ func (f *finder) findLoops() {
 	var order []strand
 	for i := range f.calls {
 		c := &f.calls[i]
+		if c.ofHabit {
+			continue // the agent asked once
+		}
 		at := strand{c.Lane, c.within}
 		if strands[at] == nil {
 			order = append(order, at)

@@ -146,8 +146,9 @@ type BackoffOptions struct {
 //
 // An attempt that begins while others are in progress is compared with the last one
 // that has ended. If none has, it is not judged: concurrent calls are not retries of
-// each other. The invariant holds for an agent that never retries, and for one whose
-// calls never fail.
+// each other. Nor is one that middleware around the tools makes of its own
+// ([chaos.Event].Habit). The invariant holds for an agent that never retries, and for one
+// whose calls never fail.
 func BacksOff(name string, severity contract.Severity, least time.Duration, o *BackoffOptions) contract.Invariant {
 	d := newDraft("BacksOff", name, severity)
 	d.JudgesErrors = true
@@ -224,7 +225,7 @@ func (b backoff) judge(calls []chaos.Event) error {
 			open[r] = s
 		}
 		now := attempt{call: e}
-		if before, known := s.at(e.Start); known && e.Attempt > 1 {
+		if before, known := s.at(e.Start); known && e.Attempt > 1 && e.Habit == "" {
 			now.wait, now.waited = e.Start-before.call.End, true
 			if err := b.check(before, now); err != nil {
 				return err

@@ -113,6 +113,12 @@ func TestBacksOff(t *testing.T) {
 		}
 		return o
 	}
+	byHabit := func(o contract.Observation, calls ...int) contract.Observation {
+		for _, i := range calls {
+			o.Events[i].Habit = "retries"
+		}
+		return o
+	}
 	keyed := func(key uint64, e chaos.Event) chaos.Event { e.Key = key; return e }
 	dropped := attempts(10 * ms)
 	dropped.Dropped = 1
@@ -122,6 +128,9 @@ func TestBacksOff(t *testing.T) {
 		{"no call", inv, made(0), holds, ""},
 		{"no retry", inv, attempts(), holds, ""},
 		{"doubling", inv, attempts(10*ms, 20*ms, 40*ms), holds, ""},
+		{"a habit's retries are not the agent's", inv, byHabit(attempts(0, 0), 1, 2), holds, ""},
+		{"the agent's after one is", inv, byHabit(attempts(10*ms, 0), 1), breaks, "attempt 3"},
+		{"but its wait is not compared with that of the habit", inv, byHabit(attempts(20*ms, 10*ms), 1), holds, ""},
 		{"adding", inv, attempts(10*ms, 20*ms, 30*ms, 40*ms, 50*ms, 60*ms, 70*ms, 80*ms, 90*ms, 100*ms), holds, ""},
 		{"at once", inv, attempts(0), breaks,
 			"attempt 2 at refund came 0s after the one before it, at least 10ms is expected"},

@@ -14,7 +14,8 @@ import (
 
 // RetriesAtMost holds when the agent retried no tool that the glob matches more than n
 // times in a lane. A retry is a call of the tool, in the same lane and for the same prompt,
-// whose call before failed, whatever its arguments; see [findings.Retry].
+// whose call before failed, whatever its arguments; see [findings.Retry]. One that middleware
+// around the tools makes of its own ([chaos.Event].Habit) is none of the agent's.
 //
 // It counts the retries for all arguments and of the whole prompt together. An agent that
 // needs one retry for each of five orders has made five, and one that asks a tool that is down

@@ -57,6 +57,7 @@ const (
 func TestRetriesAtMost(t *testing.T) {
 	bad := failedFor("refund", a, timeout, nothing)
 	most := func(n int, target string) contract.Invariant { return RetriesAtMost("x", contract.High, n, target) }
+	byHabit := func(e chaos.Event) chaos.Event { e.Habit = "retries"; return e }
 	table(t, []row{
 		{"no call", most(0, "*"), seen(""), holds, ""},
 		{"a failure and no retry", most(0, "*"), seen("", bad), holds, ""},
@@ -66,6 +67,8 @@ func TestRetriesAtMost(t *testing.T) {
 		{"as many as are allowed", most(2, "*"), seen("", bad, bad, asked("refund", a)), holds, ""},
 		{"in all, not in a row", most(1, "*"), seen("", bad, asked("refund", a), bad, asked("refund", a)), breaks, "2 retries"},
 		{"calls that succeed are no retries", most(0, "*"), seen("", asked("get", a), asked("get", a)), holds, ""},
+		{"those of a habit are not the agent's", most(0, "*"), seen("", bad, byHabit(bad), byHabit(asked("refund", a))), holds, ""},
+		{"the agent's after them are", most(0, "*"), seen("", bad, byHabit(bad), asked("refund", a)), breaks, "1 retry"},
 		{"another tool", most(0, "get"), seen("", bad, bad), holds, ""},
 		{"another lane", most(0, "*"), seen("", bad, inOtherLane(bad)), holds, ""},
 		{"too many in a lane", most(0, "*"), seen("", inOtherLane(bad), inOtherLane(bad)), breaks, `of "refund" in lane b`},

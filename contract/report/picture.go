@@ -128,7 +128,11 @@ func callOf(e *chaos.Event) document.Call {
 	if e.Rule != "" {
 		c.Fault, c.Idle = cmp.Or(e.Fault, e.Rule), !e.Delivered
 	}
-	c.Words = fmt.Sprintf("%s, try %d, %v to %v: %s, effect %s; %s", e.Target, e.Attempt, e.Start, e.End,
+	try := fmt.Sprint("try ", e.Attempt)
+	if e.Habit != "" {
+		try += " by " + e.Habit
+	}
+	c.Words = fmt.Sprintf("%s, %s, %v to %v: %s, effect %s; %s", e.Target, try, e.Start, e.End,
 		cmp.Or(e.Err, string(e.Outcome)), c.Effect, cmp.Or(rulesText(e), "no fault"))
 	return c
 }

@@ -58,9 +58,9 @@ type hit struct {
 	Effect    chaos.Effect  // of the call
 	Failed    bool          // the caller got an error
 	Waited    time.Duration // what faults asked the call to wait
-	Tries     int           // calls of its lane and target with its arguments for the prompt
+	Tries     int           // of the agent's: calls of its lane and target with its arguments for the prompt
 	Prompt    int
-	Nth       int  // its number among these, from 1
+	Nth       int  // its number among these and those of habits, from 1
 	Equal     bool // without any fault there are several of them too
 }
 
@@ -206,7 +206,7 @@ func hitsOf(observations []*contract.Observation) (hits []hit) {
 		operation
 		prompt int
 	}
-	tries := map[asked]int{}
+	tries, ofHabits := map[asked]int{}, map[asked]int{}
 	for prompt, o := range observations {
 		for i := range o.Events {
 			e := &o.Events[i]
@@ -214,7 +214,9 @@ func hitsOf(observations []*contract.Observation) (hits []hit) {
 				continue // InjectNow: no call
 			}
 			own := asked{operationOf(e), prompt}
-			tries[own]++
+			if tries[own]++; e.Habit != "" {
+				ofHabits[own]++
+			}
 			if e.Rule == "" {
 				continue
 			}
@@ -231,7 +233,8 @@ func hitsOf(observations []*contract.Observation) (hits []hit) {
 		}
 	}
 	for i := range hits {
-		hits[i].Tries = tries[asked{hits[i].Op(), hits[i].Prompt}]
+		own := asked{hits[i].Op(), hits[i].Prompt}
+		hits[i].Tries = tries[own] - ofHabits[own]
 	}
 	return hits
 }

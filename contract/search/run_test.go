@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 )
 
@@ -113,6 +114,18 @@ func TestPatterns(t *testing.T) {
 	assert.Equal(t, []string{"a", "b"}, targets)
 	assert.Equal(t, first, second)
 	assert.NotEqual(t, first, third)
+}
+
+// Calls that a habit makes of its own are no tries of the agent, and are calls all the same.
+func TestTriesOfHabits(t *testing.T) {
+	failed := func(occurrence uint64, habit string) chaos.Event {
+		return chaos.Event{Layer: chaos.LayerTool, Target: "a", Rule: "r", Err: "down", Occurrence: occurrence, Habit: habit}
+	}
+	hits := hitsOf([]*contract.Observation{{Events: []chaos.Event{failed(0, ""), failed(1, "retries"), failed(2, "")}}})
+	require.Len(t, hits, 3)
+	for i, h := range hits {
+		assert.Equal(t, []int{2, i + 1}, []int{h.Tries, h.Nth})
+	}
 }
 
 // The number of tries is a fact of calls that failed, all of one operation and prompt.

@@ -111,13 +111,11 @@ func Claims(ctx context.Context, cs *mcp.ClientSession) (map[string]audit.Claims
 }
 
 func toolOf(t *mcp.Tool) (chaos.Tool, error) {
-	tool := chaos.Tool{Name: t.Name, Description: t.Description}
-	if t.InputSchema != nil {
-		schema, err := json.Marshal(t.InputSchema)
-		if err != nil {
-			return tool, fmt.Errorf("client: input schema of tool %q: %w", t.Name, err)
-		}
-		tool.InputSchema = schema
+	input, wrongInput := schemaOf("input", t.Name, t.InputSchema)
+	output, wrongOutput := schemaOf("output", t.Name, t.OutputSchema)
+	tool := chaos.Tool{Name: t.Name, Description: t.Description, InputSchema: input, OutputSchema: output}
+	if err := errors.Join(wrongInput, wrongOutput); err != nil {
+		return tool, err
 	}
 	if a := t.Annotations; a != nil {
 		switch {
@@ -128,6 +126,18 @@ func toolOf(t *mcp.Tool) (chaos.Tool, error) {
 		}
 	}
 	return tool, nil
+}
+
+// schemaOf returns a schema as the server gave it; nil: it gave none.
+func schemaOf(which, tool string, schema any) (json.RawMessage, error) {
+	if schema == nil {
+		return nil, nil
+	}
+	doc, err := json.Marshal(schema)
+	if err != nil {
+		return nil, fmt.Errorf("client: %s schema of tool %q: %w", which, tool, err)
+	}
+	return doc, nil
 }
 
 // CallTool calls a tool once; it never tries again.

@@ -1,0 +1,249 @@
+package habits_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/contract/habits"
+)
+
+func TestRememberReads(t *testing.T) {
+	get, other := "get "+order, `get {"order":"8"}`
+	zero, one := `{"refunds":0}`, `{"refunds":1}`
+	for _, tt := range []trial{
+		{why: "an equal read is answered", ask: []string{get, get, `get {"order":"\u0037"}`}, want: []string{zero, zero, zero}, calls: []string{"get"}},
+		{why: "another is not", ask: []string{get, other, get}, want: []string{zero, zero, zero}, calls: []string{"get", "get"}},
+		{why: "an effect forgets all", ask: []string{get, other, "refund " + order, get, other}, want: []string{zero, zero, `"refunded"`, one, zero},
+			calls: []string{"get", "get", "refund", "get", "get"}, done: []string{"refund 7"}},
+		{why: "also one that fails", script: map[string][]step{"refund": {lost(errOdd)}}, ask: []string{get, "refund " + order, get},
+			want: []string{zero, "error: something went wrong", one}, done: []string{"refund 7"}},
+		{why: "and a call of which nothing is declared, or that is not listed", ask: []string{get, "note " + order, get, `made-up {"order":"7"}`, get},
+			want: []string{zero, `"noted"`, one, ``, `{"refunds":2}`}, done: []string{"note 7", "made-up 7"}},
+		{why: "a failure is not remembered", script: map[string][]step{"get": {down(errOdd), says(`{"error":"busy"}`)}}, ask: []string{get, get, get},
+			want: []string{"error: something went wrong", `{"error":"busy"}`, zero}, calls: []string{"get", "get", "get"}},
+		{why: "an effect is not", ask: []string{"refund " + order, "refund " + order}, want: []string{`"refunded"`, `"refunded"`}, done: []string{"refund 7", "refund 7"}},
+	} {
+		t.Run(tt.why, func(t *testing.T) { tt.run(t, habits.RememberReads(nil)) })
+	}
+	t.Run("for a time", func(t *testing.T) {
+		r := inBubble(t, nil, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
+			for range 3 {
+				ask(ctx, tools, "get", order)
+				time.Sleep(40 * time.Second)
+			}
+		}, habits.RememberReads(nil))
+		assert.Len(t, r.calls(), 2)
+	})
+	t.Run("a read during an effect shows what may not last", func(t *testing.T) {
+		for name, script := range map[string]map[string][]step{
+			"the read is longer":   {"get": {slow(2*time.Second, says(zero))}, "refund": {slow(time.Second, fine)}},
+			"the effect is longer": {"get": {slow(time.Second, says(zero))}, "refund": {slow(2*time.Second, fine)}},
+		} {
+			inBubble(t, script, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
+				var both sync.WaitGroup
+				both.Go(func() { ask(ctx, tools, "refund", order) })
+				both.Go(func() { assert.Equal(t, zero, ask(ctx, tools, "get", order)) })
+				both.Wait()
+				assert.Equal(t, one, ask(ctx, tools, "get", order), name)
+			}, habits.RememberReads(nil))
+		}
+	})
+	t.Run("whoever changes a result changes his own", func(t *testing.T) {
+		tools := habits.Around(habits.RememberReads(nil))(newDesk(nil))
+		for range 3 {
+			result, err := tools.CallTool(t.Context(), "get", json.RawMessage(order))
+			require.NoError(t, err)
+			assert.Equal(t, zero, string(result))
+			result[0] = '!'
+		}
+	})
+}
+
+func TestStopWhenPermanent(t *testing.T) {
+	gone := down(errors.New("404 not found"))
+	get, first, again := "get "+order, "error: 404 not found", "error: not called again: 404 not found"
+	for _, tt := range []trial{
+		{why: "an equal call is not made again", script: map[string][]step{"get": {gone}}, ask: []string{get, get, get}, want: []string{first, again, again}, calls: []string{"get"}},
+		{why: "another is", script: map[string][]step{"get": {gone}}, ask: []string{get, `get {"order":"8"}`}, want: []string{first, `{"refunds":0}`}},
+		{why: "after any other failure too", script: map[string][]step{"get": {down(errOdd), down(fault.ErrUnavailable)}}, ask: []string{get, get, get},
+			want: []string{"error: something went wrong", "error: service unavailable", `{"refunds":0}`}},
+		{why: "a result that says so", script: map[string][]step{"get": {says(`{"error":"no such order"}`)}}, ask: []string{get, get},
+			want: []string{`{"error":"no such order"}`, `{"error":"no such order"}`}, calls: []string{"get"}},
+		{why: "an effect may mend it", script: map[string][]step{"get": {gone}}, ask: []string{get, "refund " + order, get},
+			want: []string{first, `"refunded"`, `{"refunds":1}`}, done: []string{"refund 7"}},
+		{why: "one that failed does not", script: map[string][]step{"get": {gone}, "refund": {down(errOdd)}}, ask: []string{get, "refund " + order, get},
+			want: []string{first, "error: something went wrong", again}},
+		{why: "a tool that does not exist", script: map[string][]step{"made-up": {down(chaos.ErrUnknownTool)}}, ask: []string{"made-up " + order, "made-up " + order},
+			want: []string{"error: chaos: unknown tool", "error: not called again: chaos: unknown tool"}, calls: []string{"made-up"}},
+	} {
+		t.Run(tt.why, func(t *testing.T) { tt.run(t, habits.StopWhenPermanent(nil)) })
+	}
+	t.Run("for a time", func(t *testing.T) {
+		r := inBubble(t, map[string][]step{"get": {gone}}, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
+			ask(ctx, tools, "get", order)
+			time.Sleep(time.Minute)
+			ask(ctx, tools, "get", order)
+		}, habits.StopWhenPermanent(nil))
+		assert.Len(t, r.calls(), 2)
+	})
+}
+
+func TestOneAtATime(t *testing.T) {
+	slowly := slow(time.Second, fine)
+	atOnce := func(ctx context.Context, tools chaos.ToolRegistry, n int, name, args string) (got []string) {
+		var all sync.WaitGroup
+		got = make([]string, n)
+		for i := range n {
+			all.Go(func() {
+				defer func() {
+					if recover() != nil {
+						got[i] = "panic"
+					}
+				}()
+				ctx, cancel := context.WithTimeout(ctx, time.Duration(i+1)*time.Minute)
+				defer cancel()
+				got[i] = ask(ctx, tools, name, args)
+			})
+			time.Sleep(time.Millisecond)
+		}
+		all.Wait()
+		return got
+	}
+	for _, tt := range []struct {
+		why        string
+		script     map[string][]step
+		tool, args string
+		want       []string
+		done       int
+	}{
+		{"equal effects are one", map[string][]step{"refund": {slowly}}, "refund", order, []string{`"refunded"`, `"refunded"`, `"refunded"`}, 1},
+		{"also if it fails", map[string][]step{"refund": {slow(time.Second, down(errOdd))}}, "refund", order,
+			[]string{"error: something went wrong", "error: something went wrong", "error: something went wrong"}, 0},
+		{"not of a tool that declares nothing", map[string][]step{"note": {slowly, slowly, slowly}}, "note", order, []string{`"noted"`, `"noted"`, `"noted"`}, 3},
+		{"after a panic the second is made", map[string][]step{"refund": {slow(time.Second, bursts), slowly}}, "refund", order,
+			[]string{"panic", `"refunded"`, `"refunded"`}, 1},
+		{"if the first caller gave up, too", map[string][]step{"refund": {slow(time.Hour, fine), slowly}}, "refund", order,
+			[]string{"error: context deadline exceeded", `"refunded"`, `"refunded"`}, 1},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			r := inBubble(t, tt.script, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
+				assert.Equal(t, tt.want, atOnce(ctx, tools, 3, tt.tool, tt.args))
+			}, habits.OneAtATime(nil))
+			assert.Len(t, r.done, tt.done)
+		})
+	}
+	inBubble(t, map[string][]step{"refund": {slow(time.Hour, fine)}}, func(ctx context.Context, tools chaos.ToolRegistry, r *run) {
+		var first sync.WaitGroup
+		first.Go(func() { assert.Equal(t, `"refunded"`, ask(ctx, tools, "refund", order)) })
+		time.Sleep(time.Second)
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		assert.Equal(t, "error: context deadline exceeded", ask(short, tools, "refund", order))
+		assert.Equal(t, 2*time.Second, time.Since(r.began), "who gives up does not wait")
+		first.Wait()
+	}, habits.OneAtATime(nil))
+	(&trial{why: "one after another are two", ask: []string{"refund " + order, "refund " + order}, want: []string{`"refunded"`, `"refunded"`},
+		done: []string{"refund 7", "refund 7"}}).run(t, habits.OneAtATime(nil))
+}
+
+func TestDeadlines(t *testing.T) {
+	late := func(ctx context.Context, _ func() string) (json.RawMessage, error) {
+		<-ctx.Done()
+		return json.RawMessage(`"late, but here"`), nil
+	}
+	r := inBubble(t, map[string][]step{"get": {slow(time.Hour, fine), slow(9*time.Second, fine), late, down(errOdd), slow(time.Hour, fine)}},
+		func(ctx context.Context, tools chaos.ToolRegistry, r *run) {
+			_, err := tools.CallTool(ctx, "get", json.RawMessage(order))
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.EqualError(t, err, "get did not answer within 10s: context deadline exceeded")
+			assert.Equal(t, 10*time.Second, time.Since(r.began))
+			assert.Equal(t, `{"refunds":0}`, ask(ctx, tools, "get", order), "in time")
+			assert.Equal(t, `"late, but here"`, ask(ctx, tools, "get", order), "an answer is an answer")
+			assert.Equal(t, "error: something went wrong", ask(ctx, tools, "get", order), "another failure")
+			short, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			assert.Equal(t, "error: context deadline exceeded", ask(short, tools, "get", order), "the caller's own deadline")
+		}, habits.Deadlines(nil))
+	assert.Len(t, r.calls(), 5)
+}
+
+func TestCheckResults(t *testing.T) {
+	bad := `error: get answered, but the result does not fit its schema: `
+	for _, tt := range []trial{
+		{why: "what fits passes", ask: []string{"get " + order}, want: []string{`{"refunds":0}`}},
+		{why: "a failure passes", script: map[string][]step{"get": {down(errOdd), says(`{"error":"busy"}`)}}, ask: []string{"get " + order, "get " + order},
+			want: []string{"error: something went wrong", `{"error":"busy"}`}},
+		{why: "without a schema all passes", script: map[string][]step{"note": {says(`1`)}}, ask: []string{"note " + order}, want: []string{`1`}, done: []string{"note 7"}},
+	} {
+		t.Run(tt.why, func(t *testing.T) { tt.run(t, habits.CheckResults(nil)) })
+	}
+	for _, doc := range []string{`{}`, `{"refunds":"none"}`, `{"refunds":1`, `null`, ``} {
+		_, err := habits.Around(habits.CheckResults(nil))(newDesk(map[string][]step{"get": {says(doc)}})).CallTool(t.Context(), "get", json.RawMessage(order))
+		var refused *habits.ResultError
+		require.ErrorAs(t, err, &refused, doc)
+		assert.Equal(t, doc, string(refused.Result))
+		assert.Equal(t, "get", refused.Tool)
+		assert.True(t, strings.HasPrefix("error: "+err.Error(), bad), err)
+		require.ErrorIs(t, err, refused.Err)
+	}
+	for schema, want := range map[string]string{
+		"": "x: it declares no output schema", `{"type":7}`: "x: its output schema cannot be used",
+		`{"$ref":"https://example.com/schema"}`: "x: its output schema cannot be used",
+	} {
+		_, why := habits.CheckResults(nil).On([]chaos.Tool{{Name: "x", OutputSchema: json.RawMessage(schema)}})
+		assert.Contains(t, why, want)
+	}
+}
+
+// A bad result of a read is worth another try; that of an effect is not, since its work was done.
+func TestBadResultsAndTheirRepeats(t *testing.T) {
+	script := map[string][]step{"get": {says(`{}`)}, "refund": {says(`{}`)}}
+	refused := `error: refund answered, but the result does not fit its schema: `
+	r := inBubble(t, script, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
+		assert.Equal(t, `{"refunds":0}`, ask(ctx, tools, "get", order))
+		assert.Contains(t, ask(ctx, tools, "refund", order), refused)
+	}, habits.LookFirst(nil), habits.Retries(nil), habits.CheckResults(nil))
+	assert.Equal(t, []string{"get", "bounded-retries: get", "look-before-repeat: get", "refund"}, r.calls())
+	assert.Equal(t, []string{"refund 7"}, r.done)
+}
+
+func TestTellFailures(t *testing.T) {
+	for _, tt := range []struct {
+		why, tool string
+		step      step
+		want      string
+	}{
+		{"a time-out of a read", "get", down(fault.ErrTimeout), `{"error":{"tool":"get","kind":"timeout","retry":"may help","message":"i/o timeout"}}`},
+		{"of an effect", "refund", down(fault.ErrTimeout), `{"error":{"tool":"refund","kind":"timeout","retry":"may help","done":"unknown","message":"i/o timeout"}}`},
+		{"before the work", "refund", down(fault.ErrConnectionRefused),
+			`{"error":{"tool":"refund","kind":"refused","retry":"may help","done":"no","message":"connect: connection refused"}}`},
+		{"turned away", "refund", down(fault.ErrRateLimited), `{"error":{"tool":"refund","kind":"turned away","retry":"may help","done":"no","message":"too many requests"}}`},
+		{"permanent", "note", down(errors.New("forbidden")), `{"error":{"tool":"note","kind":"permanent","retry":"does not help","done":"unknown","message":"forbidden"}}`},
+		{"anything", "get", down(errOdd), `{"error":{"tool":"get","kind":"other","retry":"unknown","message":"something went wrong"}}`},
+		{"a bad result of an effect", "refund", says(`{}`),
+			`{"error":{"tool":"refund","kind":"bad result","retry":"does not help","done":"yes","message":"refund answered, but the result does not fit its schema: validating root: type: map[] has type \"object\", want \"string\""}}`},
+		{"a result stays", "get", says(`{"error":"busy"}`), `{"error":"busy"}`},
+		{"the end of a cell is none of the tool's failures", "get", down(chaos.ErrCellEnded), "error: " + chaos.ErrCellEnded.Error()},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			inBubble(t, map[string][]step{tt.tool: {tt.step}}, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
+				assert.Equal(t, tt.want, ask(ctx, tools, tt.tool, order))
+			}, habits.TellFailures(nil), habits.CheckResults(&habits.Options{Tools: "refund"}))
+		})
+	}
+	inBubble(t, map[string][]step{"get": {slow(time.Hour, fine)}}, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		assert.Equal(t, "error: context deadline exceeded", ask(ctx, tools, "get", order), "who gave up reads no result")
+	}, habits.TellFailures(nil))
+}

@@ -1,0 +1,167 @@
+package habits_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/contract/habits"
+)
+
+// keysOf are the keys with which a tool was called, by their first appearance: "a b a".
+func keysOf(t *testing.T, r *run, tool string) (order string, keys []string) {
+	t.Helper()
+	seen := map[string]byte{}
+	for _, e := range r.in.Events() {
+		if e.Target != tool {
+			continue
+		}
+		var in struct{ Key string }
+		require.NoError(t, json.Unmarshal(e.Args, &in))
+		keys = append(keys, in.Key)
+		if seen[in.Key] == 0 {
+			seen[in.Key] = 'a' + byte(len(seen))
+		}
+		order += string(seen[in.Key])
+	}
+	return order, keys
+}
+
+func TestIdempotencyKeys(t *testing.T) {
+	timeout, charge := "error: i/o timeout", "charge "+amount
+	for _, tt := range []struct {
+		trial
+		keys string
+	}{
+		{trial{why: "a repeat of unknown outcome has the same key", script: map[string][]step{"charge": {lost(fault.ErrTimeout)}},
+			ask: []string{charge, charge}, want: []string{timeout, `"charged"`}, done: []string{"charge 5"}}, "aa"},
+		{trial{why: "two wanted equal effects are two", ask: []string{charge, charge}, want: []string{`"charged"`, `"charged"`},
+			done: []string{"charge 5", "charge 5"}}, "ab"},
+		{trial{why: "after the success of the repeat too", script: map[string][]step{"charge": {lost(fault.ErrTimeout)}},
+			ask: []string{charge, charge, charge}, want: []string{timeout, `"charged"`, `"charged"`},
+			done: []string{"charge 5", "charge 5"}}, "aab"},
+		{trial{why: "other arguments are another operation", script: map[string][]step{"charge": {lost(fault.ErrTimeout)}},
+			ask: []string{charge, `charge {"amount":"6"}`}, want: []string{timeout, `"charged"`}, done: []string{"charge 5", "charge 6"}}, "ab"},
+		{trial{why: "another spelling is not", script: map[string][]step{"charge": {lost(fault.ErrTimeout)}},
+			ask: []string{charge, `charge {"amount":"\u0035"}`}, want: []string{timeout, `"charged"`}, done: []string{"charge 5"}}, "aa"},
+		{trial{why: "what the agent gives stays", ask: []string{`charge {"amount":"5","key":"mine"}`}, want: []string{`"charged"`},
+			done: []string{"charge 5"}}, "a"},
+		{trial{why: "nothing is none", ask: []string{`charge {"amount":"5","key":null}`, `charge {"amount":"5","key":""}`},
+			want: []string{`"charged"`, `"charged"`}, done: []string{"charge 5", "charge 5"}}, "ab"},
+		{trial{why: "after any failure, whatever its words: they may be those of the first try's success",
+			script: map[string][]step{"charge": {lost(fault.ErrTimeout), down(errors.New("already exists"))}},
+			ask:    []string{charge, charge, charge}, want: []string{timeout, "error: already exists", `"charged"`}, done: []string{"charge 5"}}, "aaa"},
+		{trial{why: "also if it is in a result", script: map[string][]step{"charge": {says(`{"error":"busy"}`)}},
+			ask: []string{charge, charge}, want: []string{`{"error":"busy"}`, `"charged"`}, done: []string{"charge 5"}}, "aa"},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			r := tt.run(t, habits.IdempotencyKeys(nil))
+			order, keys := keysOf(t, r, "charge")
+			assert.Equal(t, tt.keys, order)
+			for _, e := range r.in.Events() {
+				assert.Empty(t, e.Habit, "the call is the agent's")
+			}
+			_, again := keysOf(t, tt.run(t, habits.IdempotencyKeys(nil)), "charge")
+			assert.Equal(t, keys, again, "the same in each run of the cell")
+		})
+	}
+	t.Run("no tool without a declared key is changed", func(t *testing.T) {
+		r := (&trial{ask: []string{"refund " + order, "note " + order}, want: []string{`"refunded"`, `"noted"`},
+			done: []string{"refund 7", "note 7"}}).run(t, habits.IdempotencyKeys(nil))
+		for _, e := range r.in.Events() {
+			assert.JSONEq(t, order, string(e.Args))
+		}
+	})
+}
+
+// Two equal calls at once have two keys, and after a panic or the end of the caller the key is that of the repeat.
+func TestIdempotencyKeysOfCallsAtOnce(t *testing.T) {
+	slowly := slow(time.Second, fine)
+	r := inBubble(t, map[string][]step{"charge": {slowly, slowly, bursts, slow(time.Hour, fine)}},
+		func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
+			var both sync.WaitGroup
+			for range 2 {
+				both.Go(func() { ask(ctx, tools, "charge", amount) })
+			}
+			both.Wait()
+			assert.PanicsWithValue(t, "burst", func() { ask(ctx, tools, "charge", amount) })
+			short, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			ask(short, tools, "charge", amount)
+			ask(ctx, tools, "charge", amount)
+		}, habits.IdempotencyKeys(nil))
+	order, _ := keysOf(t, r, "charge")
+	assert.Equal(t, "abccc", order)
+}
+
+// In real time, and without an injector, keys never repeat; in virtual time they differ by cell, seed and lane.
+func TestKeysOfTwoProcessesDiffer(t *testing.T) {
+	seen := map[string]bool{}
+	call := func(ctx context.Context) {
+		d := newDesk(nil)
+		ask(ctx, habits.Around(habits.IdempotencyKeys(nil))(d), "charge", amount)
+		require.Len(t, d.keys, 1)
+		for key := range d.keys {
+			assert.False(t, seen[key], "key %q", key)
+			assert.GreaterOrEqual(t, len(key), 26)
+			seen[key] = true
+		}
+	}
+	plan, err := chaos.NewPlan(7)
+	require.NoError(t, err)
+	for range 2 {
+		call(t.Context())
+		call(chaos.NewContext(t.Context(), plan.Injector("cell", nil)))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		other, err := chaos.NewPlan(8)
+		require.NoError(t, err)
+		virtual := &chaos.InjectorOptions{Virtual: true}
+		call(chaos.NewContext(t.Context(), plan.Injector("cell", virtual)))
+		call(chaos.NewContext(t.Context(), plan.Injector("another", virtual)))
+		call(chaos.NewContext(t.Context(), other.Injector("cell", virtual)))
+		call(chaos.WithLane(chaos.NewContext(t.Context(), plan.Injector("cell", virtual)), "b"))
+	})
+}
+
+// A key goes where the pointer says, and nowhere if the arguments are of another shape.
+func TestWhereAKeyGoes(t *testing.T) {
+	mine := habits.IdempotencyKeys(&habits.KeyOptions{New: func(context.Context, string, json.RawMessage) string { return "k" }})
+	for _, tt := range []struct{ pointer, args, want string }{
+		{"/key", ``, `{"key":"k"}`},
+		{"/key", `null`, `{"key":"k"}`},
+		{"/key", `{"a":1.50}`, `{"a":1.50,"key":"k"}`},
+		{"/meta/key", `{"a":1}`, `{"a":1,"meta":{"key":"k"}}`},
+		{"/meta/key", `{"meta":{"b":2}}`, `{"meta":{"b":2,"key":"k"}}`},
+		{"/a~1b", `{}`, `{"a/b":"k"}`},
+		{"/meta/key", `{"meta":[1]}`, `{"meta":[1]}`},
+		{"/key", `[1]`, `[1]`},
+		{"/key", `not JSON`, `not JSON`},
+	} {
+		var got json.RawMessage
+		tools := habits.Around(mine)(&spy{tool: chaos.Tool{Name: "pay", IdempotencyKey: tt.pointer}, args: &got})
+		ask(t.Context(), tools, "pay", tt.args)
+		assert.Equal(t, tt.want, string(got), "%s in %s", tt.pointer, tt.args)
+	}
+}
+
+// A spy is a registry of one tool that notes the arguments.
+type spy struct {
+	tool chaos.Tool
+	args *json.RawMessage
+}
+
+func (s *spy) Tools(context.Context) ([]chaos.Tool, error) { return []chaos.Tool{s.tool}, nil }
+func (s *spy) CallTool(_ context.Context, _ string, args json.RawMessage) (json.RawMessage, error) {
+	*s.args = args
+	return json.RawMessage(`"ok"`), nil
+}

@@ -1,0 +1,111 @@
+package habits_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/contract/habits"
+)
+
+func TestLookFirst(t *testing.T) {
+	const look, again = "look-before-repeat: get", "look-before-repeat: refund"
+	refund, timeout := "refund "+order, lost(fault.ErrTimeout)
+	shown := `{"done":true,"note":"The answer of refund was lost, but its work was done: get shows it.","shown":{"get":{"refunds":1}}}`
+	for _, tt := range []trial{
+		{why: "the work was done", script: map[string][]step{"refund": {timeout}}, ask: []string{refund}, want: []string{shown},
+			calls: []string{look, "refund", look, look}, done: []string{"refund 7"}},
+		{why: "the work was not done", script: map[string][]step{"refund": {down(fault.ErrTimeout)}}, ask: []string{refund},
+			want: []string{`"refunded"`}, calls: []string{look, "refund", look, look, again}, done: []string{"refund 7"}},
+		{why: "it was done by the repeat", script: map[string][]step{"refund": {down(fault.ErrTimeout), timeout}},
+			ask: []string{refund}, want: []string{shown}, done: []string{"refund 7"}},
+		{why: "not for ever", script: map[string][]step{"refund": {down(errOdd), down(errOdd), down(errOdd)}}, ask: []string{refund},
+			want: []string{"error: something went wrong"}, calls: []string{look, "refund", look, look, again, look, look, again, look, look}},
+		{why: "a permanent failure needs no look", script: map[string][]step{"refund": {down(errors.New("amount is not allowed"))}},
+			ask: []string{refund}, want: []string{"error: amount is not allowed"}, calls: []string{look, "refund"}},
+		{why: "nor does one before the work, which is the business of retries", script: map[string][]step{"refund": {down(fault.ErrConnectionRefused)}},
+			ask: []string{refund}, want: []string{"error: connect: connection refused"}, calls: []string{look, "refund"}},
+		{why: "without a view from before nobody knows", script: map[string][]step{"refund": {timeout}, "get": {down(errOdd)}},
+			ask: []string{refund}, want: []string{"error: i/o timeout"}, calls: []string{look, "refund"}, done: []string{"refund 7"}},
+		{why: "nor if a look fails", script: map[string][]step{"refund": {down(fault.ErrTimeout)}, "get": {fine, down(errOdd)}},
+			ask: []string{refund}, want: []string{"error: i/o timeout"}, calls: []string{look, "refund", look}},
+		{why: "nor if a look says that it failed", script: map[string][]step{"refund": {down(fault.ErrTimeout)}, "get": {fine, says(`{"error":"busy"}`)}},
+			ask: []string{refund}, want: []string{"error: i/o timeout"}, calls: []string{look, "refund", look}},
+		{why: "nor if the looks differ: what changes by itself shows nothing",
+			script: map[string][]step{"refund": {down(fault.ErrTimeout)}, "get": {says("1"), says("2"), says("3")}},
+			ask:    []string{refund}, want: []string{"error: i/o timeout"}, calls: []string{look, "refund", look, look}},
+		{why: "work that is done only after the first look", script: map[string][]step{"refund": {down(fault.ErrTimeout)}, "get": {says("1"), says("1"), says("2")}},
+			ask: []string{refund}, want: []string{"error: i/o timeout"}, calls: []string{look, "refund", look, look}},
+		{why: "an argument that the read needs is missing", script: map[string][]step{"refund": {timeout}}, ask: []string{"refund " + amount},
+			want: []string{"error: i/o timeout"}, calls: []string{"refund"}, done: []string{"refund 5"}},
+		{why: "nothing shows what charge does", script: map[string][]step{"charge": {timeout}}, ask: []string{"charge " + amount},
+			want: []string{"error: i/o timeout"}, calls: []string{"charge"}, done: []string{"charge 5"}},
+		{why: "reads and tools that declare nothing pass", ask: []string{"get " + order, "note " + order},
+			want: []string{`{"refunds":0}`, `"noted"`}, calls: []string{"get", "note"}, done: []string{"note 7"}},
+	} {
+		t.Run(tt.why, func(t *testing.T) { tt.run(t, habits.LookFirst(nil)) })
+	}
+}
+
+// A lost result may be made anew, and a tool named that the declarations do not show.
+func TestLookFirstOptions(t *testing.T) {
+	h := habits.LookFirst(&habits.LookOptions{Tools: "{note,charge}", Tries: 2, Wait: time.Minute,
+		Reads: map[string][]string{"note": {"get"}},
+		Result: func(tool string, args json.RawMessage, shown map[string]json.RawMessage) (json.RawMessage, error) {
+			return json.Marshal([]any{tool, args, shown["get"]})
+		}})
+	names, why := h.On(newDesk(nil).tools)
+	assert.Equal(t, []string{"note"}, names)
+	assert.Empty(t, why)
+	(&trial{script: map[string][]step{"note": {lost(errOdd)}}, ask: []string{"note " + order}, want: []string{`["note",{"order":"7"},{"refunds":1}]`},
+		done: []string{"note 7"}}).run(t, h)
+}
+
+// Calls about the same thing wait for each other, so that the effect of one is not taken for that of the other; who
+// gives up does not wait.
+func TestLookFirstWaitsForOthers(t *testing.T) {
+	r := inBubble(t, map[string][]step{"refund": {slow(time.Second, down(fault.ErrTimeout))}},
+		func(ctx context.Context, tools chaos.ToolRegistry, r *run) {
+			var both sync.WaitGroup
+			both.Go(func() { assert.Equal(t, `"refunded"`, ask(ctx, tools, "refund", `{"order":"7","amount":"1"}`)) })
+			time.Sleep(time.Millisecond)
+			both.Go(func() { assert.Equal(t, `"refunded"`, ask(ctx, tools, "refund", `{"order":"7","amount":"2"}`)) })
+			short, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			assert.Equal(t, "error: context deadline exceeded", ask(short, tools, "refund", order))
+			assert.Equal(t, time.Second+time.Millisecond, time.Since(r.began))
+			both.Wait()
+		}, habits.LookFirst(nil))
+	assert.Equal(t, []string{"refund 71", "refund 72"}, r.done)
+}
+
+// More reads than can be asked each time, and none that needs an argument of the effect, are reasons to abstain.
+func TestLookFirstAbstains(t *testing.T) {
+	refund := chaos.Tool{Name: "refund", Effect: chaos.EffectDone, InputSchema: schema("order", "amount")}
+	read := func(name, needs string) chaos.Tool {
+		return chaos.Tool{Name: name, Effect: chaos.EffectNone, InputSchema: schema(needs, "x")}
+	}
+	for _, tt := range []struct {
+		why   string
+		tools []chaos.Tool
+		want  string
+	}{
+		{"no reads", []chaos.Tool{refund}, "refund: no tool is known to show its effect"},
+		{"a read of other things", []chaos.Tool{refund, read("user", "id")},
+			"refund: no tool is known to show its effect, user: it is not declared to have an effect"},
+		{"too many", []chaos.Tool{refund, read("a", "order"), read("b", "order"), read("c", "order"), read("d", "amount")},
+			"refund: more than 3 tools could show its effect"},
+		{"a key does not matter", []chaos.Tool{{Name: "note"}}, "note: it is not declared to have an effect"},
+	} {
+		names, why := habits.LookFirst(nil).On(tt.tools)
+		assert.Empty(t, names, tt.why)
+		assert.Contains(t, why, tt.want, tt.why)
+	}
+}

@@ -1,0 +1,120 @@
+package habits_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/contract/habits"
+)
+
+var errOdd = errors.New("something went wrong")
+
+func TestRetries(t *testing.T) {
+	const again = "bounded-retries: "
+	busy := &chaoshttp.HTTPError{StatusCode: 503, Header: http.Header{"Retry-After": {"2"}}}
+	for _, tt := range []trial{
+		{why: "a read is tried again", script: map[string][]step{"get": {down(fault.ErrUnavailable), down(errOdd)}},
+			ask: []string{"get " + order}, want: []string{`{"refunds":0}`}, calls: []string{"get", again + "get", again + "get"}},
+		{why: "but not for ever", script: map[string][]step{"get": {down(errOdd), down(errOdd), down(errOdd), down(errOdd)}},
+			ask: []string{"get " + order}, want: []string{"error: something went wrong"},
+			calls: []string{"get", again + "get", again + "get", again + "get"}},
+		{why: "not after a permanent failure", script: map[string][]step{"get": {down(errors.New("order not found"))}},
+			ask: []string{"get " + order}, want: []string{"error: order not found"}, calls: []string{"get"}},
+		{why: "a result that says so is a failure", script: map[string][]step{"get": {says(`{"error":"try again"}`)}},
+			ask: []string{"get " + order}, want: []string{`{"refunds":0}`}, calls: []string{"get", again + "get"}},
+		{why: "an effect of unknown outcome is not repeated", script: map[string][]step{"refund": {lost(fault.ErrTimeout)}},
+			ask: []string{"refund " + order}, want: []string{"error: i/o timeout"}, calls: []string{"refund"}, done: []string{"refund 7"}},
+		{why: "nor one of a tool that declares nothing", script: map[string][]step{"note": {lost(fault.ErrTimeout)}},
+			ask: []string{"note " + order}, want: []string{"error: i/o timeout"}, calls: []string{"note"}, done: []string{"note 7"}},
+		{why: "service unavailable does not say that nothing was done", script: map[string][]step{"refund": {lost(fault.ErrUnavailable)}},
+			ask: []string{"refund " + order}, want: []string{"error: service unavailable"}, calls: []string{"refund"}, done: []string{"refund 7"}},
+		{why: "an effect that did not begin is", script: map[string][]step{"refund": {down(fault.ErrConnectionRefused),
+			down(fault.ErrRateLimited), down(busy)}}, ask: []string{"refund " + order}, want: []string{`"refunded"`},
+			calls: []string{"refund", again + "refund", again + "refund", again + "refund"}, done: []string{"refund 7"}},
+		{why: "and one with the key that the tool declares", script: map[string][]step{"charge": {lost(fault.ErrTimeout)}},
+			ask: []string{`charge {"amount":"5","key":"k"}`}, want: []string{`"charged"`},
+			calls: []string{"charge", again + "charge"}, done: []string{"charge 5"}},
+		{why: "without it the tool is as any other", script: map[string][]step{"charge": {lost(fault.ErrTimeout)}},
+			ask: []string{"charge " + amount}, want: []string{"error: i/o timeout"}, calls: []string{"charge"}, done: []string{"charge 5"}},
+	} {
+		t.Run(tt.why, func(t *testing.T) { tt.run(t, habits.Retries(nil)) })
+	}
+}
+
+// A pause doubles, less at most a quarter; it is as long as the callee asks for, the same in each run, and is not begun
+// when the caller's deadline comes first or the callee asks for too much.
+func TestRetriesPause(t *testing.T) {
+	asks := func(text string) step { return down(errors.New(text)) }
+	header := func(value string) step {
+		return down(&chaoshttp.HTTPError{StatusCode: 429, Header: http.Header{"Retry-After": {value}}})
+	}
+	odd := down(errOdd)
+	pauses := func(steps []step, o *habits.RetryOptions) (all []time.Duration) {
+		r := inBubble(t, map[string][]step{"get": steps}, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
+			ctx, cancel := context.WithTimeout(ctx, time.Minute)
+			defer cancel()
+			ask(ctx, tools, "get", order)
+		}, habits.Retries(o))
+		events := r.in.Events()
+		for i := range events[1:] {
+			all = append(all, events[i+1].Start-events[i].End)
+		}
+		return all
+	}
+	for _, tt := range []struct {
+		why   string
+		steps []step
+		o     *habits.RetryOptions
+		most  []time.Duration
+		exact bool
+	}{
+		{"the defaults", []step{odd, odd, odd, odd}, nil, []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second}, false},
+		{"a bound", []step{odd, odd, odd, odd}, &habits.RetryOptions{Wait: 2 * time.Second, MaxWait: 3 * time.Second},
+			[]time.Duration{2 * time.Second, 3 * time.Second, 3 * time.Second}, false},
+		{"in words", []step{asks("try again in 1m30s")}, nil, nil, true},
+		{"in words, near enough", []step{asks("busy, try again in 1.5s")}, nil, []time.Duration{1500 * time.Millisecond}, true},
+		{"in seconds", []step{asks("retry after 7 seconds")}, nil, []time.Duration{7 * time.Second}, true},
+		{"without a unit", []step{asks("Retry-After: 7")}, nil, []time.Duration{7 * time.Second}, true},
+		{"in another unit: unknown, so the usual pause", []step{asks("try again in 7 days")}, nil, []time.Duration{250 * time.Millisecond}, false},
+		{"a header", []step{header("9")}, nil, []time.Duration{9 * time.Second}, true},
+		{"a header with a date", []step{header("Sat, 01 Jan 2000 00:00:12 GMT")}, nil, []time.Duration{12 * time.Second}, true},
+		{"longer than the bound", []step{header("31")}, nil, nil, true},
+		{"longer than the caller has", []step{header("61")}, &habits.RetryOptions{MaxWait: time.Hour}, nil, true},
+		{"two calls", []step{odd, odd}, &habits.RetryOptions{Tries: 2}, []time.Duration{250 * time.Millisecond}, false},
+		{"a budget that says when", []step{down(&fault.BudgetError{Resource: "rate", Limit: 5, RetryAfter: 3 * time.Second})}, nil,
+			[]time.Duration{3 * time.Second}, true},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			got := pauses(tt.steps, tt.o)
+			assert.Equal(t, got, pauses(tt.steps, tt.o), "the same in each run")
+			if !assert.Len(t, got, len(tt.most)) {
+				return
+			}
+			for i, most := range tt.most {
+				least := most
+				if !tt.exact {
+					least = most * 3 / 4
+				}
+				assert.True(t, least <= got[i] && got[i] <= most, "pause %d is %v, not %v to %v", i, got[i], least, most)
+			}
+		})
+	}
+}
+
+// Who gives up during a pause does not wait for its end, and gets the failure.
+func TestRetriesEndWithTheCaller(t *testing.T) {
+	inBubble(t, map[string][]step{"get": {down(errOdd)}}, func(ctx context.Context, tools chaos.ToolRegistry, r *run) {
+		ctx, cancel := context.WithCancel(ctx)
+		time.AfterFunc(100*time.Millisecond, cancel)
+		assert.Equal(t, "error: something went wrong", ask(ctx, tools, "get", order))
+		assert.Equal(t, 100*time.Millisecond, time.Since(r.began))
+	}, habits.Retries(nil))
+}
