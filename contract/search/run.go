@@ -26,6 +26,8 @@ type runDigest struct {
 	Again     []string // tools that were called again with equal arguments after their work was done
 	Keyless   []keylessCalls
 	Equal     []operation // that were called several times for a prompt; kept with the hits
+	Calls     int         // of tools
+	Took      time.Duration
 	*runCalls             // of a run of a sweep, and of one that is to be compared; else nil
 }
 
@@ -182,6 +184,12 @@ func (v *viewer) Judge(r *contract.Result) *runDigest {
 	}
 	for _, o := range r.Observations {
 		s.Answer = hash.Combine(s.Answer+1, hash.String(answerOf(o)))
+		s.Took += o.Elapsed
+		for i := range o.Events {
+			if o.Events[i].Layer == chaos.LayerTool {
+				s.Calls++
+			}
+		}
 	}
 	return s
 }
