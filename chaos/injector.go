@@ -194,6 +194,9 @@ func (in *Injector) Refusal() error {
 // LateCalls is the number of calls that were refused because the injector was closed.
 func (in *Injector) LateCalls() uint64 { return in.late.Load() }
 
+// Cell is the name of the cell, which the draws depend on too; "" for [NewInjector].
+func (in *Injector) Cell() string { return in.cell }
+
 // Seed is the seed of the draws.
 func (in *Injector) Seed() uint64 { return in.seed }
 

@@ -28,6 +28,9 @@ type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	InputSchema json.RawMessage `json:"inputSchema,omitempty"` // a JSON Schema; empty: not stated
+	// OutputSchema is a JSON Schema of the results; empty: not stated. Nothing here enforces it: see
+	// package contract/habits.
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 	// Effect is what a successful call does to the world; empty: unknown.
 	Effect Effect `json:"effect,omitempty"`
 	// IdempotencyKey is a JSON pointer (RFC 6901) to the argument by which the
@@ -222,10 +225,14 @@ func (t ToolFunc) check(i int, taken bool) (problems []error) {
 	if t.call == nil {
 		refuse("the function", nil, "a function that is not nil, given to Func")
 	}
-	var object map[string]json.RawMessage
-	if s := t.tool.InputSchema; len(s) > 0 && (json.Unmarshal(s, &object) != nil || object == nil) {
-		refuse("InputSchema", string(s), "a JSON object, or nothing")
+	schema := func(field string, s json.RawMessage) {
+		var object map[string]json.RawMessage
+		if len(s) > 0 && (json.Unmarshal(s, &object) != nil || object == nil) {
+			refuse(field, string(s), "a JSON object, or nothing")
+		}
 	}
+	schema("InputSchema", t.tool.InputSchema)
+	schema("OutputSchema", t.tool.OutputSchema)
 	if e := t.tool.Effect; !slices.Contains([]Effect{"", EffectUnknown, EffectNone, EffectDone}, e) {
 		refuse("Effect", fmt.Sprintf("%q", e), "none, done, unknown, or empty")
 	}
