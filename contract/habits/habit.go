@@ -118,6 +118,17 @@ func (h *Habit) On(tools []chaos.Tool) (names []string, abstains string) {
 	return nil, strings.Join(reasons, "; ")
 }
 
+// Only returns the habit for these tools alone. A name of a tool on which it cannot act changes nothing.
+func (h *Habit) Only(tools ...string) *Habit {
+	own := *h
+	names := make([]string, len(tools))
+	for i, name := range tools {
+		names[i] = glob.Literal(name)
+	}
+	own.tools = "{" + strings.Join(names, ",") + "}"
+	return &own
+}
+
 // whyNot says why the habit does not act on a tool; "": it does.
 func (h *Habit) whyNot(t *chaos.Tool, all []chaos.Tool) string {
 	switch g, err := glob.Compile(cmp.Or(h.tools, "*")); {

@@ -164,5 +164,8 @@ func defectLine(d *contract.Defect) string {
 	if facts := factsOf(d); len(facts) > 0 {
 		line += "; " + strings.Join(facts, "; ")
 	}
+	if cure := cureOf(d.Cure); cure.Text != "" {
+		line += "; " + cure.Label + " " + cure.Text
+	}
 	return line
 }

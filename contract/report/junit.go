@@ -134,6 +134,9 @@ func verdictSuite(r *contract.Report) *suite {
 	for i := range r.Defects {
 		say(fmt.Sprintf("defect %d", i+1), defectLine(&r.Defects[i]))
 	}
+	if head := cureHead(r); head != "" {
+		say("cure", head)
+	}
 	for _, note := range notes(r) {
 		say("note", note)
 	}

@@ -57,10 +57,8 @@ func newExplainer(m *contract.Matrix, r *contract.Report, o *Options) (*explaine
 	if err != nil {
 		return nil, err
 	}
-	e := &explainer{matrix: m, report: r, o: own, secrets: redact.New(own.Secrets, redact.Patterns),
-		sources: map[string]*source{}}
-	e.shapes = newShaper(e.targets())
-	return e, nil
+	return &explainer{matrix: m, report: r, o: own, secrets: redact.New(own.Secrets, redact.Patterns),
+		sources: map[string]*source{}}, nil
 }
 
 // begin makes the runner, and what keeps and remembers its runs.
@@ -128,6 +126,7 @@ type group struct {
 // a promised rate that was not rejected is none: such trials were to be expected. One whose
 // trials are copies is judged by its cells.
 func (e *explainer) group() {
+	e.shapes = newShaper(e.targets())
 	type field struct{ scenario, invariant string }
 	promised := map[field]bool{}
 	for _, f := range e.report.Fields {

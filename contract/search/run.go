@@ -28,7 +28,7 @@ type runDigest struct {
 	Equal     []operation // that were called several times for a prompt; kept with the hits
 	Calls     int         // of tools
 	Took      time.Duration
-	*runCalls             // of a run of a sweep, and of one that is to be compared; else nil
+	*runCalls // of a run of a sweep, and of one that is to be compared; else nil
 }
 
 // runCalls are what a run did beside the calm run of its sweep.

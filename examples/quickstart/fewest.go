@@ -9,6 +9,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/search"
+	"github.com/shakedown-go/shakedown/examples/internal/orderdesk"
 )
 
 // explainRuns is the most runs in which the program looks for the defects behind broken
@@ -28,6 +29,13 @@ func (s *settings) explain(ctx context.Context, m *contract.Matrix, r *contract.
 		r.Defects[i].Rerun = strings.Replace(r.Defects[i].Rerun, " -cell ", " -fewest -cell ", 1)
 	}
 	return err
+}
+
+// cure finds what would mend the defects of a report: habits around the agent's tools, with the waits of the desk.
+func (s *settings) cure(ctx context.Context, m *contract.Matrix, r *contract.Report) error {
+	return search.Cure(ctx, m, r, &search.Options{
+		Run: contract.RunOptions{Workers: workers}, Budget: search.Budget{Runs: explainRuns}, Habits: orderdesk.HabitsToTry(),
+	})
 }
 
 // showFewest shows a broken cell under the fewest faults that break it. They are kept in a
