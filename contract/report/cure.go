@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -60,21 +59,20 @@ func habitsText(all []contract.CureHabit) string {
 	return strings.Join(parts, "; ")
 }
 
-// costText is what habits add to a run: "+1.5 calls, +20ms".
+// costText is what habits add to a run: "+1.5 calls, +0.2 s".
 func costText(c contract.CureCost) string {
-	calls := strconv.FormatFloat(math.Round(c.Calls*10)/10, 'f', -1, 64)
-	if c.Calls >= 0 || calls == "-0" {
-		calls = "+" + strings.TrimPrefix(calls, "-")
+	calls := added(c.Calls)
+	return fmt.Sprintf("%s %s, %s s", calls, text.Noun(map[bool]int{true: 1}[calls == "+1" || calls == "-1"], "call", "calls"),
+		added(c.Time.Seconds()))
+}
+
+// added is a number to one digit after the point, with its sign.
+func added(v float64) string {
+	v = math.Round(v*10) / 10
+	if v == 0 {
+		v = 0 // and not -0
 	}
-	took := c.Time.Round(10 * time.Millisecond)
-	s := fmt.Sprintf("%s %s, ", calls, text.Noun(map[bool]int{true: 1}[calls == "+1" || calls == "-1"], "call", "calls"))
-	switch {
-	case took == 0:
-		return s + "+0 s"
-	case took > 0:
-		s += "+"
-	}
-	return s + took.String()
+	return fmt.Sprintf("%+g", v)
 }
 
 // cureTable has the cells of a defect before and under habits, for a page.
@@ -122,7 +120,11 @@ func cureHead(r *contract.Report) string {
 	} else {
 		parts = append(parts, "No habit here mends any.")
 	}
-	parts = append(parts, fmt.Sprintf("(%s.)", text.Plural(s.Runs, "further run")))
+	took := ""
+	if s.Elapsed > 0 {
+		took = fmt.Sprintf(", %v", s.Elapsed.Round(10*time.Millisecond))
+	}
+	parts = append(parts, fmt.Sprintf("(%s%s.)", text.Plural(s.Runs, "further run"), took))
 	if s.Stopped != "" {
 		parts = append(parts, "The search for habits is not complete: "+s.Stopped+".")
 	}

@@ -48,7 +48,7 @@ type curer struct {
 	abstained []string        // the others, each with its reason
 	lists     map[string]string
 	calmIn    string                   // a scenario in which nothing is broken; "": there is none
-	held      []heldCell               // one for each run
+	held      []heldCell               // one for each different run
 	passed    map[string]*atomic.Int64 // calls that passed what the agent was given, by the run
 	all       []*ailing
 }
@@ -67,6 +67,7 @@ type ailing struct {
 	singles []attempt  // of each habit alone
 	tried   []attempt  // those that were decided on
 	chosen  []int      // the numbers of the habits that mend it
+	refused string     // what stood against habits under which its cells hold
 }
 
 // A sourceRun is a run of some faults of a source.
@@ -87,7 +88,6 @@ type brokenCell struct {
 // A heldCell is a cell with the other invariants that held in its run.
 type heldCell struct {
 	contract.Cell
-	first bool // no former cell is a copy of it
 	held  []string
 	lived []string // did not break, though no fault was delivered
 }
@@ -150,8 +150,8 @@ func newCurer(e *explainer) *curer {
 	return c
 }
 
-// findHeld lists the runs of the report with what held in them. A field of which a cell broke is not among them: it
-// is a defect's.
+// findHeld lists the runs of the report, of copies one, with what held in them. Of a random agent a field of which a cell broke is not
+// among them: its cells hold now and then.
 func (c *curer) findHeld() {
 	broke := map[[2]string]bool{}
 	for i := range c.report.Cells {
@@ -167,13 +167,15 @@ func (c *curer) findHeld() {
 		if r.Violated || r.State != contract.Held && r.State != contract.Undelivered {
 			continue
 		}
-		run := c.runOf(r.Cell)
+		run, copied := c.runOf(r.Cell), c.copyOf(r)
 		at, known := runs[run]
-		if !known {
-			copied := c.copyOf(r)
-			at, runs[run] = len(c.held), len(c.held)
-			c.held = append(c.held, heldCell{Cell: r.Cell, first: !copies[copied]})
-			copies[copied] = true
+		switch {
+		case known:
+		case copies[copied]:
+			continue
+		default:
+			at, runs[run], copies[copied] = len(c.held), len(c.held), true
+			c.held = append(c.held, heldCell{Cell: r.Cell})
 		}
 		h := &c.held[at]
 		if r.State == contract.Held {
@@ -263,6 +265,7 @@ func (c *curer) cure(ctx context.Context) error {
 	err := c.runs.Run(ctx, tasks(func(a *ailing) []task { return []task{a.learn} })...)
 	err = cmp.Or(err, c.runs.Run(ctx, tasks((*ailing).trySingles)...))
 	err = cmp.Or(err, c.runs.Run(ctx, tasks(func(a *ailing) []task { return []task{a.choose} })...))
+	err = cmp.Or(err, c.runs.Run(ctx, tasks(func(a *ailing) []task { return []task{a.chooseMore} })...))
 	c.report.Cure = nil
 	err = cmp.Or(err, c.runs.Run(ctx, c.chooseForAll))
 	c.report.CureSearch = &contract.CureSearch{Runs: c.runs.Spent.Runs, Elapsed: time.Since(c.runs.Begun),

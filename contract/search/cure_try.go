@@ -97,6 +97,9 @@ func (a *ailing) try(ask askFunc, picks []int, onlyMending bool) attempt {
 	for i := range a.cells {
 		likes[a.cells[i].like]++
 	}
+	if onlyMending && a.refused != "" && !a.passesFirst(ask, t.set) {
+		return t
+	}
 	for _, i := range a.distinct {
 		said, run := a.under(ask, i, t.set)
 		if said == notAsked {
@@ -119,6 +122,12 @@ func (a *ailing) try(ask askFunc, picks []int, onlyMending bool) attempt {
 	t.complete = true
 	t.cost.Calls, t.cost.Time = t.cost.Calls/float64(len(a.distinct)), t.cost.Time/time.Duration(len(a.distinct))
 	return t
+}
+
+// passesFirst reports whether what stood against other habits last holds under these.
+func (c *curer) passesFirst(ask askFunc, set habitSet) bool {
+	run := ask(c.own(c.held[0].Cell, set))
+	return run != nil && c.held[0].brokenIn(run) == ""
 }
 
 // add adds what a run took more than another.
@@ -147,32 +156,69 @@ func cheapest(all []attempt) []attempt {
 }
 
 // choose finds the fewest habits that mend a defect: one; else two, of which one at least changes something alone,
-// since two that do not change nothing together; else those of all that are needed.
+// since two that do not change nothing together.
 func (a *ailing) choose(ask askFunc) {
-	why := ""
 	for _, attempts := range []func(askFunc) []attempt{
-		func(askFunc) []attempt { return a.singles }, a.tryPairs, a.tryAll,
+		func(askFunc) []attempt { return a.singles }, a.tryPairs,
 	} {
 		more := attempts(ask)
 		a.tried = append(a.tried, more...)
 		for _, t := range cheapest(more) {
-			cure, refused := a.verify(ask, a.only(t.set), a)
-			if refused != "" { // where it is needed on more tools
-				cure, _ = a.verify(ask, t.set, a)
-			}
+			cure, refused := a.verifyOnly(ask, t.set)
 			if cure != nil {
 				a.d.Cure, a.chosen = cure, t.picks
 				return
 			}
-			why = cmp.Or(why, fmt.Sprintf("under %v its cells hold, but %s", t.set, refused))
+			a.refused = cmp.Or(a.refused, fmt.Sprintf("under %v its cells hold, but %s", t.set, refused))
 		}
 	}
-	a.mendedByNone(why)
 }
 
-// only puts habits on the tools of the defect alone, where they can act on some of them.
-func (a *ailing) only(set habitSet) habitSet { return set.only(a.targets, a.curer) }
+// chooseMore looks for more than two habits that mend a defect: of those that mend the others, else of all, none
+// of which can be left out.
+func (a *ailing) chooseMore(ask askFunc) {
+	var others, all partSet
+	for i := range a.habits {
+		all = append(all, i)
+		if slices.ContainsFunc(a.all, func(o *ailing) bool { return slices.Contains(o.chosen, i) }) {
+			others = append(others, i)
+		}
+	}
+	for _, picks := range []partSet{others, all} {
+		if len(picks) < 3 {
+			continue
+		}
+		mends := func(places []int) (mends, ok bool) {
+			t := a.try(ask, fewest.Pick(picks, places), true)
+			if !t.mends() {
+				return false, a.runs.Cut == ""
+			}
+			cure, _ := a.verifyOnly(ask, t.set)
+			if cure != nil {
+				a.d.Cure, a.chosen = cure, t.picks
+				a.tried = append(a.tried, t)
+			}
+			return cure != nil, a.runs.Cut == ""
+		}
+		if found, _ := mends(firstParts(len(picks))); found {
+			fewest.LeaveOut(len(picks), mends)
+			return
+		}
+	}
+	a.mendedByNone()
+}
 
+// verifyOnly verifies habits on the tools of the defect alone, where they can act on some of them, and if its cells
+// need it, on all on which they can act.
+func (a *ailing) verifyOnly(ask askFunc, set habitSet) (cure *contract.Cure, refused string) {
+	cure, refused, own := a.verify(ask, set.only(a.targets, a.curer), a)
+	if own {
+		cure, refused, _ = a.verify(ask, set, a)
+	}
+	return cure, refused
+}
+
+// only puts habits on those of the tools on which they can act, where there are some.
 func (s habitSet) only(targets []string, c *curer) habitSet {
 	own := slices.Clone(s)
 	for i, h := range s {
@@ -196,39 +242,22 @@ func (a *ailing) tryPairs(ask askFunc) (all []attempt) {
 	return all
 }
 
-func (a *ailing) tryAll(ask askFunc) []attempt {
-	if len(a.habits) < 3 {
-		return nil
-	}
-	all := []int(firstParts(len(a.habits)))
-	last := a.try(ask, all, true)
-	if !last.mends() {
-		return nil
-	}
-	fewest.LeaveOut(len(all), func(picks []int) (mends, ok bool) {
-		t := a.try(ask, slices.Clone(picks), true)
-		if t.mends() {
-			last = t
-		}
-		return t.mends(), a.runs.Cut == ""
-	})
-	return []attempt{last}
-}
-
 // mendedByNone says what comes nearest, and what stands against it.
-func (a *ailing) mendedByNone(why string) {
+func (a *ailing) mendedByNone() {
 	if a.runs.Cut != "" {
 		a.cut()
 		return
 	}
-	a.none(cmp.Or(why, "no habit here mends it"))
+	if a.none(cmp.Or(a.refused, "no habit here mends it")); a.refused != "" {
+		return
+	}
 	var near *attempt
 	for i := range a.tried {
 		t := &a.tried[i]
 		if t.complete && t.held > 0 && (near == nil || t.held*near.of > near.held*t.of) {
 			near = t
 		}
-		if why == "" && t.complete && t.unreached > 0 && t.held+t.unreached == t.of {
+		if t.complete && t.unreached > 0 && t.held+t.unreached == t.of {
 			a.d.Cure.Why = a.secrets.Text(fmt.Sprintf("no habit here is known to mend it: under %v its faults were undelivered in %d of %d cells",
 				t.set, t.unreached, t.of))
 		}
@@ -243,22 +272,22 @@ func (a *ailing) mendedByNone(why string) {
 }
 
 // verify makes the runs of all cells of defects under habits, of their fewest faults, and of what held. refused says
-// what stands against the habits; with neither, the search was cut.
-func (c *curer) verify(ask askFunc, set habitSet, all ...*ailing) (cure *contract.Cure, refused string) {
-	cure = &contract.Cure{Habits: set.shown(c.runner.Tools()), Defects: 0}
+// what stands against the habits, and own whether it is one of these cells; with neither, the search was cut.
+func (c *curer) verify(ask askFunc, set habitSet, all ...*ailing) (cure *contract.Cure, refused string, own bool) {
+	cure = &contract.Cure{Habits: set.shown(c.runner.Tools())}
 	total := attempt{}
 	var cells []brokenCell
 	for _, a := range all {
 		if f := a.fewest; f != nil {
 			run := ask(c.with(f.source.request(f.set, f.swaps), set))
 			if said := outcomeOf(run, f.source.Cell.Invariant, needsOf(a.d.Deliveries, nil)); said != holds {
-				return nil, said.of("its fewest faults alone")
+				return nil, said.of("the run of its fewest faults"), said != notAsked
 			}
 		}
 		if a.random {
 			t := attempt{set: set}
 			if a.tryRandom(ask, &t, freshRuns); !t.mends() {
-				return nil, "in further runs they are not known to"
+				return nil, "in further runs they are not known to", c.runs.Cut == ""
 			}
 			cure.Held, cure.Cells, cure.Random = cure.Held+t.held, cure.Cells+t.of, true
 			total.cost.Calls += t.cost.Calls * float64(t.of)
@@ -268,7 +297,7 @@ func (c *curer) verify(ask askFunc, set habitSet, all ...*ailing) (cure *contrac
 		for i := range a.cells {
 			said, run := a.under(ask, i, set)
 			if said != holds {
-				return nil, said.of(a.cells[i].String())
+				return nil, said.of(a.cells[i].String()), said != notAsked
 			}
 			total.add(run, a.cells[i].base)
 		}
@@ -277,7 +306,10 @@ func (c *curer) verify(ask askFunc, set habitSet, all ...*ailing) (cure *contrac
 	}
 	cure.Places = placesOf(cells, func(int) bool { return true })
 	cure.Cost.Calls, cure.Cost.Time = total.cost.Calls/float64(cure.Cells), total.cost.Time/time.Duration(cure.Cells)
-	return c.verifyHeld(ask, set, cure, all)
+	if refused, ok := c.verifyHeld(ask, set, cure, all); !ok {
+		return nil, refused, false
+	}
+	return cure, "", false
 }
 
 // of says what stands against habits under which something has an outcome; "" if it was not asked.
@@ -286,78 +318,83 @@ func (o outcome) of(what string) string {
 		unreached: "the faults of " + what + " are undelivered"}[o]
 }
 
-// verifyHeld makes the runs in which nothing broke, and those without faults, under habits. For several defects it
-// makes all of them, for one those that are no copies.
-func (c *curer) verifyHeld(ask askFunc, set habitSet, cure *contract.Cure, all []*ailing) (*contract.Cure, string) {
-	for i := range c.held {
-		h := &c.held[i]
-		if !h.first && len(all) == 1 {
+// verifyHeld makes the runs in which nothing broke, and those without faults, under habits. It counts them. Of copies
+// it makes one, and for a defect alone the first trials. What stood against other habits comes first.
+func (c *curer) verifyHeld(ask askFunc, set habitSet, cure *contract.Cure, all []*ailing) (refused string, ok bool) {
+	for i, h := range c.held {
+		if h.Trial > 1 && len(all) == 1 && len(c.all) > 1 {
 			continue
 		}
 		run := ask(c.own(h.Cell, set))
 		if run == nil {
-			return nil, ""
+			return "", false
 		}
-		for k, invariant := range slices.Concat(h.held, h.lived) {
-			j := run.judgedBy(invariant)
-			at := contract.Cell{Scenario: h.Scenario, Invariant: invariant, Trial: h.Trial}
-			switch {
-			case j.Broke && !c.breaksAnyway(ask, at, set):
-				return nil, breaks.of(at.String())
-			case j.Undecided() && k < len(h.held):
-				return nil, undecided.of(at.String())
-			}
+		if refused := h.brokenIn(run); refused != "" && !c.breaksAnyway(ask, h, set) {
+			c.held = slices.Insert(slices.Delete(slices.Clone(c.held), i, i+1), 0, h)
+			return refused, false
 		}
 		cure.Kept++
 	}
 	lists := map[string]bool{}
 	for _, a := range all {
 		at := a.cells[0].Cell
-		if list := c.calm(at, nil).Key; lists[list] {
+		without := c.calm(at, nil)
+		if lists[without.Key] {
 			continue
-		} else {
-			lists[list] = true
 		}
-		base, run := ask(c.calm(at, nil)), ask(c.calm(at, set))
+		lists[without.Key] = true
+		base, run := ask(without), ask(c.calm(at, set))
 		if base == nil || run == nil {
-			return nil, ""
+			return "", false
 		}
 		for _, j := range base.States {
-			if under := run.judgedBy(j.Invariant); j.Holds() && !under.Holds() && !under.Broke {
-				return nil, undecided.of(j.Invariant + " without faults")
-			} else if j.Holds() && under.Broke {
-				return nil, breaks.of(j.Invariant + " without faults")
+			under := run.judgedBy(j.Invariant)
+			if !j.Holds() || under.Holds() {
+				continue
 			}
+			return map[bool]outcome{true: breaks, false: undecided}[under.Broke].of(j.Invariant + " without faults"), false
 		}
 		cure.Kept++
 		cure.Calm.Calls += float64(run.Calls - base.Calls)
 		cure.Calm.Time += run.Took - base.Took
 	}
 	cure.Calm.Calls, cure.Calm.Time = cure.Calm.Calls/float64(len(lists)), cure.Calm.Time/time.Duration(len(lists))
-	return cure, ""
+	return "", true
 }
 
-// breaksAnyway reports whether a cell of a random agent that held breaks as often without the habits.
-func (c *curer) breaksAnyway(ask askFunc, at contract.Cell, set habitSet) bool {
+// brokenIn is what of it a run broke, or did not decide; "": nothing.
+func (h *heldCell) brokenIn(run *runDigest) string {
+	for k, invariant := range slices.Concat(h.held, h.lived) {
+		j := run.judgedBy(invariant)
+		at := contract.Cell{Scenario: h.Scenario, Invariant: invariant, Trial: h.Trial}.String()
+		switch {
+		case j.Broke:
+			return breaks.of(at)
+		case j.Undecided() && k < len(h.held):
+			return undecided.of(at)
+		}
+	}
+	return ""
+}
+
+// breaksAnyway reports whether what held once breaks as often without habits, of an agent that does not repeat itself.
+func (c *curer) breaksAnyway(ask askFunc, h heldCell, set habitSet) bool {
 	if c.report.Repeatable != "no" {
 		return false
 	}
-	with, without := 0, 0
+	broke := map[bool]int{}
 	for n := range leastCalm {
-		for _, run := range []struct {
-			set   habitSet
-			broke *int
-		}{{set, &with}, {nil, &without}} {
-			made := ask(c.own(at, run.set).numbered(n))
-			if made == nil {
+		for _, own := range []habitSet{set, nil} {
+			run := ask(c.own(h.Cell, own).numbered(n))
+			if run == nil {
 				return false
 			}
-			if made.judgedBy(at.Invariant).Broke {
-				*run.broke++
+			if h.brokenIn(run) != "" {
+				broke[own != nil]++
 			}
 		}
 	}
-	return with <= without
+	return broke[true] <= broke[false]
 }
 
 // learnRate finds out how often the cells of an agent that does not repeat itself break.
@@ -420,7 +457,7 @@ func (c *curer) chooseForAll(ask askFunc) {
 	var candidates []int // that mend some
 	most := map[int]bool{}
 	for _, a := range c.all {
-		if len(a.d.Cure.Habits) == 0 {
+		if a.d.Cure == nil || len(a.d.Cure.Habits) == 0 {
 			continue
 		}
 		mended = append(mended, a)
@@ -442,7 +479,7 @@ func (c *curer) chooseForAll(ask askFunc) {
 	why := ""
 	for size := 1; size <= len(most); size++ {
 		for _, picks := range coversOf(candidates, size, mended) {
-			cure, refused := c.verify(ask, c.together(picks, mended), mended...)
+			cure, refused, _ := c.verify(ask, c.together(picks, mended), mended...)
 			if cure != nil {
 				cure.Defects = len(mended)
 				c.report.Cure = cure
