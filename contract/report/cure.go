@@ -17,18 +17,18 @@ const (
 )
 
 // cureOf is the detail of a defect that says what would mend it; empty if that was not searched for.
-func cureOf(c *contract.Cure) document.Detail {
+func cureOf(r *contract.Report, c *contract.Cure) document.Detail {
 	switch {
 	case c == nil:
 		return document.Detail{}
 	case len(c.Habits) == 0:
-		return document.Detail{Label: "habits", Text: cureText(c)}
+		return document.Detail{Label: "habits", Text: cureText(r, c)}
 	}
-	return document.Detail{Label: "mended by", Text: cureText(c)}
+	return document.Detail{Label: "mended by", Text: cureText(r, c)}
 }
 
 // cureText says what mends defects, or what comes nearest.
-func cureText(c *contract.Cure) string {
+func cureText(r *contract.Report, c *contract.Cure) string {
 	unit := "cell"
 	if c.Random {
 		unit = "run"
@@ -36,11 +36,11 @@ func cureText(c *contract.Cure) string {
 	if len(c.Habits) == 0 {
 		s := c.Why
 		if len(c.Nearest) > 0 {
-			s += fmt.Sprintf(" (holds %s of %s with %s)", text.Number(c.Held), text.Plural(c.Cells, unit), habitsText(c.Nearest))
+			s += fmt.Sprintf(" (holds %s of %s with %s)", text.Number(c.Held), text.Plural(c.Cells, unit), habitsText(r, c.Nearest))
 		}
 		return s
 	}
-	s := fmt.Sprintf("%s (%s of %s; %s", habitsText(c.Habits), text.Number(c.Held), text.Plural(c.Cells, unit), costText(c.Cost))
+	s := fmt.Sprintf("%s (%s of %s; %s", habitsText(r, c.Habits), text.Number(c.Held), text.Plural(c.Cells, unit), costText(c.Cost))
 	if calm := costText(c.Calm); calm != costText(contract.CureCost{}) {
 		s += "; without faults " + calm
 	}
@@ -48,11 +48,14 @@ func cureText(c *contract.Cure) string {
 }
 
 // habitsText names habits and where they act.
-func habitsText(all []contract.CureHabit) string {
+func habitsText(r *contract.Report, all []contract.CureHabit) string {
 	parts := make([]string, len(all))
 	for i, h := range all {
 		parts[i] = h.Does
-		if len(h.Tools) > 0 {
+		switch n := len(h.Tools); {
+		case n > 1 && n == len(r.Tools):
+			parts[i] += " on all tools"
+		case n > 0:
 			parts[i] += " on " + text.Some(h.Tools, maxCureTools)
 		}
 	}
@@ -76,7 +79,7 @@ func added(v float64) string {
 }
 
 // cureTable has the cells of a defect before and under habits, for a page.
-func cureTable(c *contract.Cure) *document.Table {
+func cureTable(r *contract.Report, c *contract.Cure) *document.Table {
 	if c == nil || len(c.Places) == 0 {
 		return nil
 	}
@@ -85,7 +88,7 @@ func cureTable(c *contract.Cure) *document.Table {
 		under = c.Nearest
 	}
 	t := &document.Table{Corner: "scenario", Heads: heads("invariant", "before", "under habits"),
-		Caption: "Its cells before, and with " + habitsText(under)}
+		Caption: "Its cells before, and with " + habitsText(r, under)}
 	for _, p := range c.Places[:min(maxCurePlaces, len(c.Places))] {
 		after := text.Number(p.Held) + " held"
 		if p.Held < p.Cells {
@@ -111,7 +114,7 @@ func cureHead(r *contract.Report) string {
 	}
 	var parts []string
 	if c := r.Cure; c != nil {
-		head := cureText(c)
+		head := cureText(r, c)
 		if len(c.Habits) > 0 {
 			head = fmt.Sprintf("%d of %s mended by %s: %s; what held still holds in %s", c.Defects, text.Plural(len(r.Defects), "defect"),
 				text.Plural(len(c.Habits), "habit"), head, text.Plural(c.Kept, "run"))

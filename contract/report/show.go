@@ -137,11 +137,11 @@ func (v *view) defects() *document.Section {
 			Text: document.Clip(d.Sentence, maxSentence), Brief: invariantNames(d)}
 		item.Details = []document.Detail{{Kind: document.OneLine, List: breakLines(d)},
 			{Label: "facts", Text: strings.Join(factsOf(d), "; ")},
-			cureOf(d.Cure),
+			cureOf(v.r, d.Cure),
 			{Label: "in", Text: scenariosOf(d)},
 			{Label: "rerun", Kind: document.Command, Text: d.Rerun}}
 		if v.page {
-			item.Table = cureTable(d.Cure)
+			item.Table = cureTable(v.r, d.Cure)
 		}
 		s.Items = append(s.Items, item)
 	}

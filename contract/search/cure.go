@@ -47,6 +47,7 @@ type curer struct {
 	habits    []*habits.Habit // those that act on some tool
 	abstained []string        // the others, each with its reason
 	lists     map[string]string
+	random    bool                     // the agent was seen not to repeat itself
 	calmIn    string                   // a scenario in which nothing is broken; "": there is none
 	held      []heldCell               // one for each different run
 	passed    map[string]*atomic.Int64 // calls that passed what the agent was given, by the run
@@ -62,7 +63,6 @@ type ailing struct {
 	targets  []string
 	fewest   *sourceRun // the run of its fewest faults; nil: it cannot be made, or does not break
 
-	random  bool
 	test    stats.SPRT // of a random agent: whether its cells break
 	singles []attempt  // of each habit alone
 	tried   []attempt  // those that were decided on
@@ -90,6 +90,20 @@ type heldCell struct {
 	contract.Cell
 	held  []string
 	lived []string // did not break, though no fault was delivered
+}
+
+// HabitsOf returns those of all that a cure names, each on its tools alone, for [contract.RunOptions].Around and
+// [habits.Around]; nil: all are [habits.All]. Habits of other names are left out.
+func HabitsOf(c *contract.Cure, all []*habits.Habit) (of []*habits.Habit) {
+	if all == nil {
+		all = habits.All()
+	}
+	for _, own := range c.Habits {
+		if i := slices.IndexFunc(all, func(h *habits.Habit) bool { return h.Name == own.Name }); i >= 0 {
+			of = append(of, all[i].Only(own.Tools...))
+		}
+	}
+	return of
 }
 
 // A habitSet are habits around the tools, in the order of the options.
@@ -121,7 +135,11 @@ func (s habitSet) String() string {
 }
 
 func newCurer(e *explainer) *curer {
-	c := &curer{explainer: e, lists: map[string]string{}, passed: map[string]*atomic.Int64{}}
+	c := &curer{explainer: e, lists: map[string]string{}, passed: map[string]*atomic.Int64{},
+		random: e.report.Repeatable == "no"}
+	for i := range e.report.Defects {
+		c.random = c.random || e.report.Defects[i].Runs > 0
+	}
 	all := e.o.Habits
 	if all == nil {
 		all = habits.All()
@@ -161,7 +179,7 @@ func (c *curer) findHeld() {
 	runs, copies := map[string]int{}, map[string]bool{}
 	for i := range c.report.Cells {
 		r := &c.report.Cells[i]
-		if broke[[2]string{r.Cell.Scenario, r.Cell.Invariant}] && c.report.Repeatable == "no" {
+		if broke[[2]string{r.Cell.Scenario, r.Cell.Invariant}] && c.random {
 			continue
 		}
 		if r.Violated || r.State != contract.Held && r.State != contract.Undelivered {
@@ -193,14 +211,14 @@ func (c *curer) runOf(at contract.Cell) string {
 
 // copyOf names the run of a cell, with one name for copies.
 func (c *curer) copyOf(r *contract.CellReport) string {
-	if r.Copy == 0 || c.report.Repeatable == "no" {
+	if r.Copy == 0 || c.random {
 		return c.runOf(r.Cell)
 	}
 	return fmt.Sprintf("%q %q copy %d", r.Cell.Scenario, c.lists[r.Cell.Invariant], r.Copy)
 }
 
 func (c *curer) ailing(d *contract.Defect) *ailing {
-	a := &ailing{curer: c, d: d, random: d.Runs > 0 || c.report.Repeatable == "no"}
+	a := &ailing{curer: c, d: d}
 	reports := map[contract.Cell]*contract.CellReport{}
 	for i := range c.report.Cells {
 		reports[c.report.Cells[i].Cell] = &c.report.Cells[i]

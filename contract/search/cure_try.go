@@ -379,7 +379,7 @@ func (h *heldCell) brokenIn(run *runDigest) string {
 
 // breaksAnyway reports whether what held once breaks as often without habits, of an agent that does not repeat itself.
 func (c *curer) breaksAnyway(ask askFunc, h heldCell, set habitSet) bool {
-	if c.report.Repeatable != "no" {
+	if !c.random {
 		return false
 	}
 	broke := map[bool]int{}

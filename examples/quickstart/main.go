@@ -76,6 +76,9 @@ func runMatrix(ctx context.Context, s *settings, stdout io.Writer) (int, error) 
 	if err := report.Text(stdout, r, &report.TextOptions{Width: width(stdout)}); err != nil {
 		return exitError, err
 	}
+	if err := s.mended(ctx, r, stdout); err != nil {
+		return exitError, err
+	}
 	fmt.Fprintf(stdout, "\n%s\n", s.next())
 	if err := s.save(r); err != nil {
 		return exitError, fmt.Errorf("quickstart: -json: %w", err)
