@@ -18,6 +18,9 @@ type Cure struct {
 	Held   int  `json:"held,omitempty"`
 	Cells  int  `json:"cells,omitempty"`
 	Random bool `json:"random,omitempty"`
+	// Fewer counts those of Held in which fewer faults were delivered than the defect has: under Habits the agent
+	// made fewer calls, and all that it made of a target met a fault.
+	Fewer int `json:"fewer,omitempty"`
 	// Places has the same by scenario and invariant, for defects of an agent that repeats itself.
 	Places []CurePlace `json:"places,omitempty"`
 	// Kept counts the runs in which what had held, in the other cells and without faults, holds under Habits.

@@ -17,11 +17,12 @@ import (
 type outcome int
 
 const (
-	notAsked  outcome = iota // the search was cut
-	holds                    // under its faults
-	breaks                   // or broke another time
-	undecided                // or inconclusive
-	unreached                // nothing broke, and its faults were not delivered: that says nothing
+	notAsked       outcome = iota // the search was cut
+	holds                         // under its faults
+	holdsWithFewer                // under fewer of them: there were fewer calls, and all met a fault
+	breaks                        // or broke another time
+	undecided                     // or inconclusive
+	unreached                     // nothing broke, and its faults were not delivered: that says nothing
 )
 
 // An attempt is what runs under some habits showed of the cells of a defect.
@@ -36,12 +37,18 @@ type attempt struct {
 	complete  bool              // it was not cut
 }
 
+func (o outcome) held() bool { return o == holds || o == holdsWithFewer }
+
 func (t *attempt) mends() bool { return t.complete && t.of > 0 && t.held == t.of }
 
-// under is what a run of a cell under habits says of it, and the run.
-func (a *ailing) under(ask askFunc, i int, set habitSet) (outcome, *runDigest) {
+// under is what a run of a cell under habits says of it, and the run. The cells that follow are run in the same round.
+func (a *ailing) under(ask askFunc, i int, set habitSet, follow ...brokenCell) (outcome, *runDigest) {
 	at := &a.cells[i]
-	run := ask(a.own(at.Cell, set))
+	own := a.own(at.Cell, set)
+	for k := range follow {
+		own.Next = append(own.Next, a.own(follow[k].Cell, set))
+	}
+	run := ask(own)
 	said := outcomeOf(run, at.Invariant, at.needs)
 	if said != unreached {
 		return said, run
@@ -64,25 +71,34 @@ func outcomeOf(run *runDigest, invariant string, needs map[string]int) outcome {
 		return breaks
 	case !j.Holds():
 		return undecided
-	case !run.Reaches(needs):
+	}
+	switch reaches, fewer := run.Reaches(needs); {
+	case !reaches:
 		return unreached
+	case fewer:
+		return holdsWithFewer
 	}
 	return holds
 }
 
-// Reaches reports whether as many faults were delivered at each target.
-func (s *runDigest) Reaches(needs map[string]int) bool {
+// Reaches reports whether as many faults were delivered at each target, or fewer, since every call of it that was made
+// met one: then there was no need for more calls.
+func (s *runDigest) Reaches(needs map[string]int) (reaches, fewer bool) {
 	for target, n := range needs {
+		delivered := 0
 		for _, h := range s.Hits {
 			if h.Delivered && h.Target == target {
-				n--
+				delivered++
 			}
 		}
-		if n > 0 {
-			return false
+		if delivered >= n {
+			continue
+		}
+		if fewer = true; delivered == 0 || slices.Contains(s.Spared, target) {
+			return false, false
 		}
 	}
-	return true
+	return true, fewer
 }
 
 // try makes the runs of the cells under habits, of those that are copies one. If only those that mend matter, it
@@ -107,7 +123,7 @@ func (a *ailing) try(ask askFunc, picks []int, onlyMending bool) attempt {
 		}
 		t.of += likes[i]
 		switch said {
-		case holds:
+		case holds, holdsWithFewer:
 			t.held, t.holding = t.held+likes[i], append(t.holding, i)
 		case unreached:
 			t.unreached += likes[i]
@@ -115,7 +131,7 @@ func (a *ailing) try(ask askFunc, picks []int, onlyMending bool) attempt {
 		base := a.cells[i].base
 		t.add(run, base)
 		t.inert = t.inert && run.Calls == base.Calls && run.Answer == base.Answer && (run.Took-base.Took).Abs() < time.Millisecond
-		if onlyMending && said != holds {
+		if onlyMending && !said.held() {
 			return t
 		}
 	}
@@ -280,7 +296,7 @@ func (c *curer) verify(ask askFunc, set habitSet, all ...*ailing) (cure *contrac
 	for _, a := range all {
 		if f := a.fewest; f != nil {
 			run := ask(c.with(f.source.request(f.set, f.swaps), set))
-			if said := outcomeOf(run, f.source.Cell.Invariant, needsOf(a.d.Deliveries, nil)); said != holds {
+			if said := outcomeOf(run, f.source.Cell.Invariant, needsOf(a.d.Deliveries, nil)); !said.held() {
 				return nil, said.of("the run of its fewest faults"), said != notAsked
 			}
 		}
@@ -295,9 +311,12 @@ func (c *curer) verify(ask askFunc, set habitSet, all ...*ailing) (cure *contrac
 			continue
 		}
 		for i := range a.cells {
-			said, run := a.under(ask, i, set)
-			if said != holds {
+			said, run := a.under(ask, i, set, following(a.cells, i)...)
+			if !said.held() {
 				return nil, said.of(a.cells[i].String()), said != notAsked
+			}
+			if said == holdsWithFewer {
+				cure.Fewer++
 			}
 			total.add(run, a.cells[i].base)
 		}
@@ -321,16 +340,24 @@ func (o outcome) of(what string) string {
 // verifyHeld makes the runs in which nothing broke, and those without faults, under habits. It counts them. Of copies
 // it makes one, and for a defect alone the first trials. What stood against other habits comes first.
 func (c *curer) verifyHeld(ask askFunc, set habitSet, cure *contract.Cure, all []*ailing) (refused string, ok bool) {
-	for i, h := range c.held {
-		if h.Trial > 1 && len(all) == 1 && len(c.all) > 1 {
+	full := len(all) > 1 || len(c.all) == 1
+	held := c.held
+	for i, h := range held {
+		if h.Trial > 1 && !full {
 			continue
 		}
-		run := ask(c.own(h.Cell, set))
+		own := c.own(h.Cell, set)
+		for _, next := range following(held, i) {
+			if next.Trial == 1 || full {
+				own.Next = append(own.Next, c.own(next.Cell, set))
+			}
+		}
+		run := ask(own)
 		if run == nil {
 			return "", false
 		}
 		if refused := h.brokenIn(run); refused != "" && !c.breaksAnyway(ask, h, set) {
-			c.held = slices.Insert(slices.Delete(slices.Clone(c.held), i, i+1), 0, h)
+			c.held = slices.Insert(slices.Delete(slices.Clone(held), i, i+1), 0, h)
 			return refused, false
 		}
 		cure.Kept++
@@ -360,6 +387,17 @@ func (c *curer) verifyHeld(ask askFunc, set habitSet, cure *contract.Cure, all [
 	}
 	cure.Calm.Calls, cure.Calm.Time = cure.Calm.Calls/float64(len(lists)), cure.Calm.Time/time.Duration(len(lists))
 	return "", true
+}
+
+// atOnce is how many runs of a verification are made in a round: those after the first that refuses habits are in vain.
+const atOnce = 4
+
+// following are those of a round after the i-th, which is the first of one; else none.
+func following[T any](all []T, i int) []T {
+	if i%atOnce > 0 {
+		return nil
+	}
+	return all[i+1 : min(i+atOnce, len(all))]
 }
 
 // brokenIn is what of it a run broke, or did not decide; "": nothing.
@@ -435,7 +473,7 @@ func (a *ailing) tryRandom(ask askFunc, t *attempt, first int) {
 		case unreached:
 			t.unreached++
 			continue
-		case holds:
+		case holds, holdsWithFewer:
 			t.held++
 		}
 		t.of++

@@ -30,6 +30,8 @@ type runRequest struct {
 	Detail int
 	// Around wraps the agent's tools; nil: nothing does.
 	Around func(chaos.ToolRegistry) chaos.ToolRegistry
+	// Next are requests that probably follow. They are made in the same round.
+	Next []runRequest
 }
 
 // numbered is the n-th run of a request.
@@ -131,9 +133,11 @@ func (l *lockstep) round(ctx context.Context, open []*openTask) {
 	var wanted []runRequest
 	seen := make(map[string]bool, len(open))
 	for _, t := range open {
-		if !seen[t.request.Key] {
-			seen[t.request.Key] = true
-			wanted = append(wanted, t.request)
+		for _, r := range append([]runRequest{t.request}, t.request.Next...) {
+			if !seen[r.Key] && l.known[r.Key] == nil {
+				seen[r.Key] = true
+				wanted = append(wanted, r)
+			}
 		}
 	}
 	for len(wanted) > 0 && l.Cut == "" {

@@ -26,6 +26,7 @@ type runDigest struct {
 	Again     []string // tools that were called again with equal arguments after their work was done
 	Keyless   []keylessCalls
 	Equal     []operation // that were called several times for a prompt; kept with the hits
+	Spared    []string    // targets of calls on which no fault was delivered; kept with the hits
 	Calls     int         // of tools
 	Took      time.Duration
 	*runCalls // of a run of a sweep, and of one that is to be compared; else nil
@@ -201,6 +202,7 @@ func (v *viewer) Explain(s *runDigest, hits []hit, observations []*contract.Obse
 		s.Hits[i] = v.hits.recall(h, func(h hit) *hit { return &h })
 	}
 	s.Equal = equalCalls(observations)
+	s.Spared = sparedTargets(observations)
 	v.addEffects(s, observations)
 }
 
@@ -252,6 +254,18 @@ func equalCalls(observations []*contract.Observation) (all []operation) {
 			op := operationOf(&o.Events[i])
 			if times[op]++; times[op] == 2 && o.Events[i].Layer != "" && !slices.Contains(all, op) {
 				all = append(all, op)
+			}
+		}
+	}
+	return all
+}
+
+// sparedTargets are the targets of the calls on which no fault was delivered, each once.
+func sparedTargets(observations []*contract.Observation) (all []string) {
+	for _, o := range observations {
+		for i := range o.Events {
+			if e := &o.Events[i]; !e.Delivered && !slices.Contains(all, e.Target) {
+				all = append(all, e.Target)
 			}
 		}
 	}

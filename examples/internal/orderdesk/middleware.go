@@ -10,7 +10,7 @@ import (
 func HabitsToTry() []*habits.Habit {
 	return []*habits.Habit{
 		habits.TellFailures(nil), habits.StopWhenFinal(nil), habits.OneAtATime(nil), habits.RememberReads(nil),
-		habits.IdempotencyKeys(nil), habits.Retries(&habits.RetryOptions{Wait: 2 * firstWait}),
+		habits.IdempotencyKeys(nil), habits.Retries(&habits.RetryOptions{Wait: 3 * firstWait / 2}),
 		habits.LookFirst(&habits.LookOptions{Wait: firstWait}), habits.CheckResults(nil),
 		habits.Deadlines(&habits.DeadlineOptions{After: time.Second}),
 	}
