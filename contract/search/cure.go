@@ -88,8 +88,9 @@ type brokenCell struct {
 // A heldCell is a cell with the other invariants that held in its run.
 type heldCell struct {
 	contract.Cell
-	held  []string
-	lived []string // did not break, though no fault was delivered
+	copied bool // its scenario has copies
+	held   []string
+	lived  []string // did not break, though no fault was delivered
 }
 
 // HabitsOf returns those of all that a cure names, each on its tools alone, for [contract.RunOptions].Around and
@@ -193,7 +194,7 @@ func (c *curer) findHeld() {
 			continue
 		default:
 			at, runs[run], copies[copied] = len(c.held), len(c.held), true
-			c.held = append(c.held, heldCell{Cell: r.Cell})
+			c.held = append(c.held, heldCell{Cell: r.Cell, copied: copied != run})
 		}
 		h := &c.held[at]
 		if r.State == contract.Held {
@@ -211,10 +212,16 @@ func (c *curer) runOf(at contract.Cell) string {
 
 // copyOf names the run of a cell, with one name for copies.
 func (c *curer) copyOf(r *contract.CellReport) string {
-	if r.Copy == 0 || c.random {
+	if r.Copy == 0 || c.random || slices.ContainsFunc(c.runner.Rules(r.Cell.Scenario), mayDraw) {
 		return c.runOf(r.Cell)
 	}
 	return fmt.Sprintf("%q %q copy %d", r.Cell.Scenario, c.lists[r.Cell.Invariant], r.Copy)
+}
+
+// mayDraw reports whether a rule may draw: then equal runs need not be equal with the calls that habits add.
+func mayDraw(r chaos.Rule) bool {
+	d, known := r.When.(chaos.Described)
+	return r.When != nil && (!known || !slices.Contains([]string{"always", "first", "after", "nth", "every", "exactly"}, d.Describe().Kind))
 }
 
 func (c *curer) ailing(d *contract.Defect) *ailing {

@@ -87,7 +87,7 @@ func (s *runDigest) Reaches(needs map[string]int) (reaches, fewer bool) {
 	for target, n := range needs {
 		delivered := 0
 		for _, h := range s.Hits {
-			if h.Delivered && h.Target == target {
+			if h.Delivered && !h.Own && h.Target == target {
 				delivered++
 			}
 		}
@@ -338,17 +338,17 @@ func (o outcome) of(what string) string {
 }
 
 // verifyHeld makes the runs in which nothing broke, and those without faults, under habits. It counts them. Of copies
-// it makes one, and for a defect alone the first trials. What stood against other habits comes first.
+// it makes one, and for a defect alone those of first trials. What stood against other habits comes first.
 func (c *curer) verifyHeld(ask askFunc, set habitSet, cure *contract.Cure, all []*ailing) (refused string, ok bool) {
 	full := len(all) > 1 || len(c.all) == 1
 	held := c.held
 	for i, h := range held {
-		if h.Trial > 1 && !full {
+		if h.copied && h.Trial > 1 && !full {
 			continue
 		}
 		own := c.own(h.Cell, set)
 		for _, next := range following(held, i) {
-			if next.Trial == 1 || full {
+			if !next.copied || next.Trial == 1 || full {
 				own.Next = append(own.Next, c.own(next.Cell, set))
 			}
 		}

@@ -65,6 +65,7 @@ type hit struct {
 	Prompt    int
 	Nth       int  // its number among these, from 1
 	Equal     bool // without any fault there are several of them too
+	Own       bool // see ownCall
 }
 
 // An operation is what a repeated try repeats: coordinates without an occurrence.
@@ -231,7 +232,8 @@ func hitsOf(observations []*contract.Observation) (hits []hit) {
 			for list, rules := range [][]string{{e.Rule}, e.Also, e.Idle, e.Masked} {
 				for _, rule := range rules {
 					h := hit{Delivery: deliveryOn(e, rule, ""), Delivered: list == 0 && e.Delivered || list == 1,
-						Effect: e.Effect, Failed: e.Err != "", Waited: e.Asked, Prompt: prompt, Nth: tries[own]}
+						Effect: e.Effect, Failed: e.Err != "", Waited: e.Asked, Prompt: prompt, Nth: tries[own],
+						Own: ownCall(e)}
 					if rule == e.Rule {
 						h.Fault = e.Fault
 					}
@@ -260,11 +262,15 @@ func equalCalls(observations []*contract.Observation) (all []operation) {
 	return all
 }
 
+// ownCall reports whether middleware made a call of its own, such as a look, and not to repeat what failed: a fault
+// that it meets does not reach the agent.
+func ownCall(e *chaos.Event) bool { return e.Habit != "" && e.Attempt <= 1 }
+
 // sparedTargets are the targets of the calls on which no fault was delivered, each once.
 func sparedTargets(observations []*contract.Observation) (all []string) {
 	for _, o := range observations {
 		for i := range o.Events {
-			if e := &o.Events[i]; !e.Delivered && !slices.Contains(all, e.Target) {
+			if e := &o.Events[i]; !e.Delivered && !ownCall(e) && !slices.Contains(all, e.Target) {
 				all = append(all, e.Target)
 			}
 		}
