@@ -150,7 +150,11 @@ func (v *view) defects() *document.Section {
 
 // cure says what mends the defects together.
 func (v *view) cure() *document.Section {
-	return &document.Section{Name: "cure", Intro: cureHead(v.r)}
+	s := &document.Section{Name: "cure", Intro: cureHead(v.r)}
+	if s.Intro != "" {
+		s.Head = "CURE"
+	}
+	return s
 }
 
 // rates has the fields of which some trials held and some broke, and the promised rates.

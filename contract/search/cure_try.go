@@ -32,6 +32,7 @@ type attempt struct {
 	held, of  int
 	holding   []int // of the cells, those that hold
 	unreached int
+	usual     int               // runs with the answer of the calm run
 	cost      contract.CureCost // of the cells, in the mean
 	inert     bool              // no run differed from that without habits
 	complete  bool              // it was not cut
@@ -130,6 +131,9 @@ func (a *ailing) try(ask askFunc, picks []int, onlyMending bool) attempt {
 		}
 		base := a.cells[i].base
 		t.add(run, base)
+		if calm := ask(a.calm(a.cells[i].Cell, nil)); calm != nil && calm.Answer == run.Answer {
+			t.usual++
+		}
 		t.inert = t.inert && run.Calls == base.Calls && run.Answer == base.Answer && (run.Took-base.Took).Abs() < time.Millisecond
 		if onlyMending && !said.held() {
 			return t
@@ -161,11 +165,12 @@ func (a *ailing) trySingles() (tasks []task) {
 	return tasks
 }
 
-// cheapest are the attempts that mend, those that add the least first.
-func cheapest(all []attempt) []attempt {
+// best are the attempts that mend: those first under which more runs have the answer of the calm run, since the agent
+// does its work then, and of these those that add the least.
+func best(all []attempt) []attempt {
 	mend := slices.DeleteFunc(slices.Clone(all), func(t attempt) bool { return !t.mends() })
 	slices.SortStableFunc(mend, func(a, b attempt) int {
-		return cmp.Or(cmp.Compare(max(0, a.cost.Calls), max(0, b.cost.Calls)),
+		return cmp.Or(cmp.Compare(b.usual, a.usual), cmp.Compare(max(0, a.cost.Calls), max(0, b.cost.Calls)),
 			cmp.Compare(max(0, a.cost.Time), max(0, b.cost.Time)))
 	})
 	return mend
@@ -179,7 +184,7 @@ func (a *ailing) choose(ask askFunc) {
 	} {
 		more := attempts(ask)
 		a.tried = append(a.tried, more...)
-		for _, t := range cheapest(more) {
+		for _, t := range best(more) {
 			cure, refused := a.verifyOnly(ask, t.set)
 			if cure != nil {
 				a.d.Cure, a.chosen = cure, t.picks
@@ -502,7 +507,7 @@ func (c *curer) chooseForAll(ask askFunc) {
 		for _, i := range a.chosen {
 			most[i] = true
 		}
-		for _, t := range cheapest(a.tried) {
+		for _, t := range best(a.tried) {
 			for _, i := range t.picks {
 				if !slices.Contains(candidates, i) && len(candidates) < maxTogether {
 					candidates = append(candidates, i)
