@@ -395,7 +395,7 @@ func (c *curer) verifyHeld(ask askFunc, set habitSet, cure *contract.Cure, all [
 }
 
 // atOnce is how many runs of a verification are made in a round: those after the first that refuses habits are in vain.
-const atOnce = 4
+const atOnce = 3
 
 // following are those of a round after the i-th, which is the first of one; else none.
 func following[T any](all []T, i int) []T {

@@ -65,7 +65,7 @@ type hit struct {
 	Prompt    int
 	Nth       int  // its number among these, from 1
 	Equal     bool // without any fault there are several of them too
-	Own       bool // see ownCall
+	Own       bool // see ownCalls
 }
 
 // An operation is what a repeated try repeats: coordinates without an occurrence.
@@ -217,14 +217,14 @@ func hitsOf(observations []*contract.Observation) (hits []hit) {
 		operation
 		prompt int
 	}
-	tries := map[asked]int{}
+	tries, calls := map[asked]int{}, ownCalls{}
 	for prompt, o := range observations {
 		for i := range o.Events {
 			e := &o.Events[i]
 			if e.Layer == "" {
 				continue // InjectNow: no call
 			}
-			own := asked{operationOf(e), prompt}
+			own, habits := asked{operationOf(e), prompt}, calls.next(e)
 			tries[own]++
 			if e.Rule == "" {
 				continue
@@ -233,7 +233,7 @@ func hitsOf(observations []*contract.Observation) (hits []hit) {
 				for _, rule := range rules {
 					h := hit{Delivery: deliveryOn(e, rule, ""), Delivered: list == 0 && e.Delivered || list == 1,
 						Effect: e.Effect, Failed: e.Err != "", Waited: e.Asked, Prompt: prompt, Nth: tries[own],
-						Own: ownCall(e)}
+						Own: habits}
 					if rule == e.Rule {
 						h.Fault = e.Fault
 					}
@@ -262,15 +262,23 @@ func equalCalls(observations []*contract.Observation) (all []operation) {
 	return all
 }
 
-// ownCall reports whether middleware made a call of its own, such as a look, and not to repeat what failed: a fault
-// that it meets does not reach the agent.
-func ownCall(e *chaos.Event) bool { return e.Habit != "" && e.Attempt <= 1 }
+// An ownCalls tells calls that middleware makes of its own, such as looks, from those with which it repeats what a fault
+// met: a fault on the former does not reach the agent. It has the operations whose last call met a fault.
+type ownCalls map[operation]bool
+
+func (o ownCalls) next(e *chaos.Event) (own bool) {
+	op := operationOf(e)
+	own = e.Habit != "" && !o[op]
+	o[op] = e.Delivered && !own
+	return own
+}
 
 // sparedTargets are the targets of the calls on which no fault was delivered, each once.
 func sparedTargets(observations []*contract.Observation) (all []string) {
+	calls := ownCalls{}
 	for _, o := range observations {
 		for i := range o.Events {
-			if e := &o.Events[i]; !e.Delivered && !ownCall(e) && !slices.Contains(all, e.Target) {
+			if e := &o.Events[i]; !calls.next(e) && !e.Delivered && !slices.Contains(all, e.Target) {
 				all = append(all, e.Target)
 			}
 		}
