@@ -32,8 +32,9 @@ func newView(r *contract.Report, most int) *view {
 
 // document is the report as a comment or a page.
 func (v *view) document() *document.Document {
-	return &document.Document{Title: title(v.r), Verdict: verdictOf(v.r), Sections: []*document.Section{v.defects(), v.cure(),
-		v.matrix("Scenarios and invariants"), {Facts: facts(v.r)}, v.notes(), v.rates(), v.changes(), v.broken(v.groups), v.undecided(), v.kept()}}
+	return &document.Document{Title: title(v.r), Verdict: verdictOf(v.r), Sections: []*document.Section{
+		v.defects(), v.cure(), v.matrix("Scenarios and invariants"), {Facts: facts(v.r)}, v.notes(), v.rates(),
+		v.changes(), v.broken(v.groups), v.undecided(), v.kept()}}
 }
 
 func verdictOf(r *contract.Report) *document.Verdict {

@@ -169,13 +169,14 @@ func newCurer(e *explainer) *curer {
 	return c
 }
 
-// findHeld lists the runs of the report, of copies one, with what held in them. Of a random agent a field of which a cell broke is not
-// among them: its cells hold now and then.
+// findHeld lists the runs of the report, of copies one, with what held in them. Of a random agent a field of which a
+// cell broke is not among them: its cells hold now and then.
 func (c *curer) findHeld() {
 	broke := map[[2]string]bool{}
 	for i := range c.report.Cells {
 		r := &c.report.Cells[i]
-		broke[[2]string{r.Cell.Scenario, r.Cell.Invariant}] = broke[[2]string{r.Cell.Scenario, r.Cell.Invariant}] || r.Violated
+		at := [2]string{r.Cell.Scenario, r.Cell.Invariant}
+		broke[at] = broke[at] || r.Violated
 	}
 	runs, copies := map[string]int{}, map[string]bool{}
 	for i := range c.report.Cells {
@@ -221,7 +222,8 @@ func (c *curer) copyOf(r *contract.CellReport) string {
 // mayDraw reports whether a rule may draw: then equal runs need not be equal with the calls that habits add.
 func mayDraw(r chaos.Rule) bool {
 	d, known := r.When.(chaos.Described)
-	return r.When != nil && (!known || !slices.Contains([]string{"always", "first", "after", "nth", "every", "exactly"}, d.Describe().Kind))
+	drawless := []string{"always", "first", "after", "nth", "every", "exactly"}
+	return r.When != nil && (!known || !slices.Contains(drawless, d.Describe().Kind))
 }
 
 func (c *curer) ailing(d *contract.Defect) *ailing {

@@ -134,7 +134,8 @@ func (a *ailing) try(ask askFunc, picks []int, onlyMending bool) attempt {
 		if calm := ask(a.calm(a.cells[i].Cell, nil)); calm != nil && calm.Answer == run.Answer {
 			t.usual++
 		}
-		t.inert = t.inert && run.Calls == base.Calls && run.Answer == base.Answer && (run.Took-base.Took).Abs() < time.Millisecond
+		t.inert = t.inert && run.Calls == base.Calls && run.Answer == base.Answer &&
+			(run.Took-base.Took).Abs() < time.Millisecond
 		if onlyMending && !said.held() {
 			return t
 		}

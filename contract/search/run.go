@@ -262,8 +262,8 @@ func equalCalls(observations []*contract.Observation) (all []operation) {
 	return all
 }
 
-// An ownCalls tells calls that middleware makes of its own, such as looks, from those with which it repeats what a fault
-// met: a fault on the former does not reach the agent. It has the operations whose last call met a fault.
+// An ownCalls tells calls that middleware makes of its own, such as looks, from those with which it repeats what a
+// fault met: a fault on the former does not reach the agent. It has the operations whose last call met a fault.
 type ownCalls map[operation]bool
 
 func (o ownCalls) next(e *chaos.Event) (own bool) {
