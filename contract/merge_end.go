@@ -55,6 +55,7 @@ func (r *Report) takeFrom(p *part) {
 	if r.SearchRuns == 0 {
 		r.Defects, r.SearchRuns = end.Defects, end.SearchRuns
 		r.SearchElapsed, r.SearchStopped = end.SearchElapsed, end.SearchStopped
+		r.Cure, r.CureSearch = end.Cure, end.CureSearch
 	}
 	if p.whole && r.Mutation == nil && r.Replay == nil && r.Overall == nil {
 		r.Mutation, r.Replay, r.Overall = end.Mutation, end.Replay, end.Overall

@@ -109,6 +109,10 @@ type Report struct {
 	SearchRuns    int           `json:"searchRuns,omitempty"`
 	SearchElapsed time.Duration `json:"searchElapsedNs,omitempty"`
 	SearchStopped string        `json:"searchStopped,omitempty"`
+	// Cure is what would mend all defects that habits can mend together, and CureSearch what the search
+	// for it and for [Defect.Cure] took; nil: there was no such search, or of Cure, it mends none.
+	Cure       *Cure       `json:"cure,omitempty"`
+	CureSearch *CureSearch `json:"cureSearch,omitempty"`
 	// Repeatable is "yes" if the agent was not seen to differ in runs that met the same, calm
 	// and under faults, which is no proof; "no" if it was; and empty if that was not tried.
 	// Difference is the first difference.
@@ -344,6 +348,8 @@ type Defect struct {
 	Rate  *scoring.Interval `json:"rate,omitempty"`
 	// Unconfirmed reports whether these runs did not break often enough to be sure.
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
+	// Cure is what would mend it; nil: that was not searched for.
+	Cure *Cure `json:"cure,omitempty"`
 }
 
 // A Break is an invariant that a [Defect] breaks, at its targets. Where these differ, it has an

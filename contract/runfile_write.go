@@ -76,6 +76,7 @@ func (r *Report) WriteRun(w io.Writer, stable, withoutEvidence bool) error {
 
 func (r *Report) dropEvidence() {
 	r.Warnings, r.Difference, r.SearchStopped = nil, "", ""
+	r.Cure, r.CureSearch = nil, nil
 	var defects []Defect
 	for i := range r.Defects {
 		defects = append(defects, Defect{Sentence: r.Defects[i].Sentence, Severity: r.Defects[i].Severity})
@@ -383,7 +384,7 @@ func encodableState(v any) (state any) {
 // notFolded are the members of a report that no unit has. Some are those of the run as a whole,
 // the others are set by a person, a judge's calibration or a search.
 var notFolded = []string{"Cells", "CalmRuns", "Cancelled", "Warnings", "Defects", "SearchRuns", "SearchElapsed",
-	"SearchStopped", "Repeatable", "Difference", "Mutation", "Replay", "Overall"}
+	"SearchStopped", "Cure", "CureSearch", "Repeatable", "Difference", "Mutation", "Replay", "Overall"}
 
 // ofRuns are the members that follow from what runs showed.
 var ofRuns = []string{"Repeats", "Faults", "Coverage", "Goals", "Judges", "Dropped", "Filtered", "Chaos"}

@@ -18,6 +18,7 @@ const explainVariable = "SHAKEDOWN_EXPLAIN"
 const (
 	explainRuns = 2000
 	explainTime = 2 * time.Second
+	cureRuns    = 3 // times as many to look for what mends the defects
 )
 
 // explainBudget is what a run may spend on explaining; not set: nothing. By itself a run
@@ -48,10 +49,13 @@ func (r *runner) explain(t *testing.T, m *contract.Matrix, result *contract.Repo
 	if !budget.Set() || result.Cancelled || t.Context().Err() != nil {
 		return
 	}
-	err = search.Explain(t.Context(), m, result, &search.Options{
-		Run: r.runOptions(t), Budget: budget, Cost: r.o.Cost, Spec: r.o.Spec, Dir: dirOf(t, r.o.Dir),
-		Secrets: r.o.Secrets,
-	})
+	o := &search.Options{Run: r.runOptions(t), Budget: budget, Cost: r.o.Cost, Spec: r.o.Spec, Dir: dirOf(t, r.o.Dir),
+		Secrets: r.o.Secrets, Habits: r.o.Habits}
+	err = search.Explain(t.Context(), m, result, o)
+	if err == nil && r.o.Cure {
+		o.Budget.Runs *= cureRuns
+		err = search.Cure(t.Context(), m, result, o)
+	}
 	var field *search.FieldError
 	switch {
 	case errors.As(err, &field) && r.o.Explain != nil: // what the caller asked for is not possible

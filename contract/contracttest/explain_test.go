@@ -76,6 +76,18 @@ func explaining(t *testing.T, dir, run string) (output string, failed bool) {
 	return child(t, run)
 }
 
+// By option it also looks for what would mend the defects: here retries, in whose runs the order is found.
+func TestRunCures(t *testing.T) {
+	if os.Getenv(keptIn) == "" { // in the child it is set
+		out, failed := explaining(t, "-", "^TestRunCures$")
+		assert.True(t, failed)
+		assert.Contains(t, out, "CURE  ")
+		assert.NotContains(t, out, keptToken)
+		return
+	}
+	contracttest.Run(t, orderLookup(), &contracttest.Options{Dir: "-", Cure: true})
+}
+
 func TestRunExplainsByItself(t *testing.T) {
 	out, failed := explaining(t, "-", "^TestChildExplains$")
 	assert.True(t, failed)

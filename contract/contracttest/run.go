@@ -13,6 +13,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/habits"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/contract/search"
 	"github.com/shakedown-go/shakedown/internal/redact"
@@ -45,6 +46,11 @@ type Options struct {
 	// without that, where all scenarios run in virtual time, 2,000 runs or 2 s, and in real
 	// time nothing. A budget that bounds nothing turns it off.
 	Explain *search.Budget
+	// Cure has Run also look for habits that mend the defects: see [search.Cure]. It may spend the time and the cost
+	// of Explain again, and three times its runs; where Explain does nothing, neither does Cure. Habits are those
+	// that it tries, as in [search.Options].
+	Cure   bool
+	Habits []*habits.Habit
 	// Cost returns what a run has cost, as in [search.Options].
 	Cost func(*contract.Result) float64
 	// Spec decodes and encodes the rules of kept defects. Faults with Go code need it; a

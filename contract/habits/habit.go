@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -153,6 +154,16 @@ func (h *Habit) On(tools []chaos.Tool) (names []string, abstains string) {
 		return nil, "there are no tools"
 	}
 	return nil, text.Some(reasons, 3)
+}
+
+// Only returns the habit for these tools alone. A name of a tool on which it cannot act changes nothing.
+func (h *Habit) Only(tools ...string) *Habit {
+	own := *h
+	names := make([]string, len(tools))
+	for i, name := range tools {
+		names[i] = glob.Literal(name)
+	}
+	return own.on("{" + strings.Join(names, ",") + "}")
 }
 
 // find returns what the habit needs to know of a tool, or why it does not act on it.

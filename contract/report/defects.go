@@ -159,10 +159,13 @@ func defectOf(r *contract.Report, numbers map[contract.Cell]int, c contract.Cell
 	return fmt.Sprintf("%d: %s", n, document.Clip(r.Defects[n-1].Sentence, maxSentence))
 }
 
-func defectLine(d *contract.Defect) string {
+func defectLine(r *contract.Report, d *contract.Defect) string {
 	line := fmt.Sprintf("%v: %s → %s", d.Severity, document.Clip(d.Sentence, maxSentence), invariantNames(d))
 	if facts := factsOf(d); len(facts) > 0 {
 		line += "; " + strings.Join(facts, "; ")
+	}
+	if cure := cureOf(r, d.Cure); cure.Text != "" {
+		line += "; " + cure.Label + " " + cure.Text
 	}
 	return line
 }

@@ -313,6 +313,17 @@ func explained(t testing.TB) *contract.Report {
 	}
 	r.SearchRuns, r.SearchElapsed, r.SearchStopped = 101, 2*time.Second, "the budget of time, 2s, was used up"
 	r.Repeatable, r.Difference = "no", "call 3: ship for refund"
+	key := []contract.CureHabit{{Name: "idempotency-key", Does: "an idempotency key", Tools: []string{"refund"}}}
+	r.Defects[0].Cure = &contract.Cure{Habits: key, Held: 2, Cells: 2, Kept: 12, Fewer: 1,
+		Places: []contract.CurePlace{{Scenario: "refund-reply-lost", Invariant: "one-refund", Cells: 2, Held: 2}},
+		Cost:   contract.CureCost{Calls: -1, Time: 20 * time.Second}, Calm: contract.CureCost{Calls: .5}}
+	r.Defects[1].Cure = &contract.Cure{Why: "no habit here mends it", Held: 4, Cells: 5, Random: true, Cut: true,
+		Nearest: []contract.CureHabit{{Name: "bounded-retries", Does: "bounded retries with back-off", Tools: []string{"orders.get"}}}}
+	together := *r.Defects[0].Cure
+	together.Defects = 1
+	r.Cure = &together
+	r.CureSearch = &contract.CureSearch{Runs: 120, Elapsed: time.Second, Stopped: "the 120 runs of the budget were made",
+		Abstained: []string{"deadline: there are no tools"}}
 	return r
 }
 

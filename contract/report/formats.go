@@ -57,10 +57,11 @@ func Text(w io.Writer, r *contract.Report, o *TextOptions) error {
 	v := newView(r, mostBroken)
 	verdict := &document.Section{Verdict: verdictOf(r), Facts: facts(r)}
 	matrix := v.matrix(title(r))
-	all := []*document.Section{matrix, verdict, v.notes(), v.defects(), v.rates(),
+	all := []*document.Section{matrix, verdict, v.notes(), v.defects(), v.cure(), v.rates(),
 		v.broken(withoutExplained(r, v.groups)), v.explained(), v.undecided()}
 	if o.TableLast { // a log has the evidence of every failure
-		all = []*document.Section{v.rates(), v.broken(v.groups), v.undecided(), v.defects(), v.notes(), matrix, verdict}
+		all = []*document.Section{v.rates(), v.broken(v.groups), v.undecided(), v.defects(), v.cure(),
+			v.notes(), matrix, verdict}
 	}
 	return written(document.Text(w, all, cmp.Or(o.Width, defaultWidth)))
 }

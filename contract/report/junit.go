@@ -132,7 +132,10 @@ func verdictSuite(r *contract.Report) *suite {
 		say(f.Label, f.Text)
 	}
 	for i := range r.Defects {
-		say(fmt.Sprintf("defect %d", i+1), defectLine(&r.Defects[i]))
+		say(fmt.Sprintf("defect %d", i+1), defectLine(r, &r.Defects[i]))
+	}
+	if head := cureHead(r); head != "" {
+		say("cure", head)
 	}
 	for _, note := range notes(r) {
 		say("note", note)

@@ -32,8 +32,9 @@ func newView(r *contract.Report, most int) *view {
 
 // document is the report as a comment or a page.
 func (v *view) document() *document.Document {
-	return &document.Document{Title: title(v.r), Verdict: verdictOf(v.r), Sections: []*document.Section{v.defects(),
-		v.matrix("Scenarios and invariants"), {Facts: facts(v.r)}, v.notes(), v.rates(), v.changes(), v.broken(v.groups), v.undecided(), v.kept()}}
+	return &document.Document{Title: title(v.r), Verdict: verdictOf(v.r), Sections: []*document.Section{
+		v.defects(), v.cure(), v.matrix("Scenarios and invariants"), {Facts: facts(v.r)}, v.notes(), v.rates(),
+		v.changes(), v.broken(v.groups), v.undecided(), v.kept()}}
 }
 
 func verdictOf(r *contract.Report) *document.Verdict {
@@ -137,9 +138,22 @@ func (v *view) defects() *document.Section {
 			Text: document.Clip(d.Sentence, maxSentence), Brief: invariantNames(d)}
 		item.Details = []document.Detail{{Kind: document.OneLine, List: breakLines(d)},
 			{Label: "facts", Text: strings.Join(factsOf(d), "; ")},
+			cureOf(v.r, d.Cure),
 			{Label: "in", Text: scenariosOf(d)},
 			{Label: "rerun", Kind: document.Command, Text: d.Rerun}}
+		if v.page {
+			item.Table = cureTable(v.r, d.Cure)
+		}
 		s.Items = append(s.Items, item)
+	}
+	return s
+}
+
+// cure says what mends the defects together.
+func (v *view) cure() *document.Section {
+	s := &document.Section{Name: "cure", Intro: cureHead(v.r)}
+	if s.Intro != "" {
+		s.Head = "CURE"
 	}
 	return s
 }

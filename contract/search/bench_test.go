@@ -32,7 +32,7 @@ func BenchmarkBookkeeping(b *testing.B) {
 			view := newViewer(runner.Tools(), newShaper(map[string]bool{"a": true}))
 			l := newLockstep(runner, &Options{Budget: Budget{Runs: 1 << 30}},
 				func(_ runRequest, r *contract.Result) *runDigest { return view.Digest(r, ofBreaks) })
-			l.makes = func(context.Context, contract.Cell, []chaos.Rule) (*contract.Result, error) { return made, nil }
+			l.makes = func(context.Context, runRequest) (*contract.Result, error) { return made, nil }
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)

@@ -30,27 +30,47 @@ const (
 // invariant of a broken cell that m lacks, or is that of ctx or of
 // [contract.Matrix.Runner]. What was found before the end of ctx is in r.
 func Explain(ctx context.Context, m *contract.Matrix, r *contract.Report, o *Options) error {
-	own, err := o.checked(m)
-	if err == nil && r == nil {
-		err = fields.Wrong("r", fielderror.Found("nil"), "a report of m")
-	}
+	e, err := newExplainer(m, r, o)
 	if err != nil {
 		return err
 	}
-	if err := ofMatrix(m, r); err != nil {
-		return err
-	}
-	e := &explainer{matrix: m, report: r, o: own, secrets: redact.New(own.Secrets, redact.Patterns),
-		sources: map[string]*source{}}
 	e.group()
 	if len(e.groups) == 0 {
 		return nil
 	}
-	if e.runner, err = own.runner(ctx, m, toCompare); err != nil {
+	if err = e.begin(ctx, toCompare); err != nil {
 		return err
 	}
 	defer e.runner.Close()
 	return e.explain(ctx)
+}
+
+// newExplainer checks what [Explain] and [Cure] are given.
+func newExplainer(m *contract.Matrix, r *contract.Report, o *Options) (*explainer, error) {
+	own, err := o.checked(m)
+	if err == nil && r == nil {
+		err = fields.Wrong("r", fielderror.Found("nil"), "a report of m")
+	}
+	if err == nil {
+		err = ofMatrix(m, r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &explainer{matrix: m, report: r, o: own, secrets: redact.New(own.Secrets, redact.Patterns),
+		sources: map[string]*source{}}, nil
+}
+
+// begin makes the runner, and what keeps and remembers its runs.
+func (e *explainer) begin(ctx context.Context, gather contract.Needs) (err error) {
+	if e.runner, err = e.o.runner(ctx, e.matrix, gather); err != nil {
+		return err
+	}
+	e.view = newViewer(e.runner.Tools(), e.shapes)
+	e.runs = newLockstep(e.runner, e.o, func(r runRequest, result *contract.Result) *runDigest {
+		return e.view.Digest(result, r.Detail)
+	})
+	return nil
 }
 
 // ofMatrix returns an error if a broken cell has a scenario or an invariant that the matrix
@@ -165,10 +185,6 @@ func (e *explainer) targets() map[string]bool {
 
 // explain searches, and fills in the report.
 func (e *explainer) explain(ctx context.Context) error {
-	e.view = newViewer(e.runner.Tools(), e.shapes)
-	e.runs = newLockstep(e.runner, e.o, func(r runRequest, result *contract.Result) *runDigest {
-		return e.view.Digest(result, r.Detail)
-	})
 	var err error
 	for groups := e.groups; len(groups) > 0; {
 		err = cmp.Or(err, e.searchAll(ctx, groups))

@@ -28,6 +28,10 @@ type runRequest struct {
 	Key string
 	// Detail says how much the digest keeps of the run.
 	Detail int
+	// Around wraps the agent's tools; nil: nothing does.
+	Around func(chaos.ToolRegistry) chaos.ToolRegistry
+	// Next are requests that probably follow. They are made in the same round.
+	Next []runRequest
 }
 
 // numbered is the n-th run of a request.
@@ -50,7 +54,7 @@ type task func(askFunc)
 // hands out the answers. So neither the answers nor the number of runs depend on the
 // number of workers.
 type lockstep struct {
-	makes func(context.Context, contract.Cell, []chaos.Rule) (*contract.Result, error)
+	makes func(context.Context, runRequest) (*contract.Result, error)
 	// digest is what is kept of a run. It is called once for each, by several goroutines.
 	digest func(runRequest, *contract.Result) *runDigest
 
@@ -64,7 +68,10 @@ type lockstep struct {
 
 // newLockstep returns one that has made no run of the runner. The budget of time begins now.
 func newLockstep(r *contract.Runner, o *Options, digest func(runRequest, *contract.Result) *runDigest) *lockstep {
-	return &lockstep{makes: r.Run, digest: digest, o: o, known: map[string]*runDigest{}, Begun: time.Now()}
+	makes := func(ctx context.Context, q runRequest) (*contract.Result, error) {
+		return r.RunAround(ctx, q.Cell, q.Rules, q.Around)
+	}
+	return &lockstep{makes: makes, digest: digest, o: o, known: map[string]*runDigest{}, Begun: time.Now()}
 }
 
 // An openTask waits for the answer to its request.
@@ -126,9 +133,11 @@ func (l *lockstep) round(ctx context.Context, open []*openTask) {
 	var wanted []runRequest
 	seen := make(map[string]bool, len(open))
 	for _, t := range open {
-		if !seen[t.request.Key] {
-			seen[t.request.Key] = true
-			wanted = append(wanted, t.request)
+		for _, r := range append([]runRequest{t.request}, t.request.Next...) {
+			if !seen[r.Key] && l.known[r.Key] == nil {
+				seen[r.Key] = true
+				wanted = append(wanted, r)
+			}
 		}
 	}
 	for len(wanted) > 0 && l.Cut == "" {
@@ -218,7 +227,7 @@ func (l *lockstep) make(ctx context.Context, requests []runRequest) {
 func (l *lockstep) makeOne(ctx context.Context, r runRequest,
 	asking *sync.Mutex) (answer *runDigest, cost float64, err error) {
 	judged, judges := judging.Collect(ctx)
-	result, err := l.makes(judged, r.Cell, r.Rules)
+	result, err := l.makes(judged, r)
 	if err != nil {
 		return nil, 0, fmt.Errorf("search: %w", err)
 	}

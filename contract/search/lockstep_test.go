@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/invariant"
 )
@@ -26,13 +25,13 @@ import (
 func numbers(o Options) (l *lockstep, runs func() []int) {
 	var mu sync.Mutex
 	var all []int
-	run := func(_ context.Context, c contract.Cell, _ []chaos.Rule) (*contract.Result, error) {
+	run := func(_ context.Context, q runRequest) (*contract.Result, error) {
 		for range rand.IntN(4) {
 			runtime.Gosched()
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		all = append(all, c.Trial)
+		all = append(all, q.Cell.Trial)
 		return &contract.Result{}, nil
 	}
 	l = newLockstep(&contract.Runner{}, &o, func(r runRequest, _ *contract.Result) *runDigest {
@@ -131,9 +130,9 @@ func TestABudgetOfTimeLeavesAPrefix(t *testing.T) {
 				o.Run.Workers = workers
 				l, _ := numbers(o)
 				made := l.makes
-				l.makes = func(ctx context.Context, c contract.Cell, rules []chaos.Rule) (*contract.Result, error) {
-					time.Sleep(time.Duration(takes[c.Trial]) * time.Second)
-					return made(ctx, c, rules)
+				l.makes = func(ctx context.Context, q runRequest) (*contract.Result, error) {
+					time.Sleep(time.Duration(takes[q.Cell.Trial]) * time.Second)
+					return made(ctx, q)
 				}
 				all := make([][]int, tasks)
 				if err := l.Run(context.Background(), halving(all)...); err != nil {
@@ -158,7 +157,7 @@ func TestABudgetOfTimeLeavesAPrefix(t *testing.T) {
 func TestARunThatCannotBeMadeEndsAllTasks(t *testing.T) {
 	l, _ := numbers(Options{Budget: Budget{Runs: 100}})
 	broken := errors.New("no world")
-	l.makes = func(context.Context, contract.Cell, []chaos.Rule) (*contract.Result, error) { return nil, broken }
+	l.makes = func(context.Context, runRequest) (*contract.Result, error) { return nil, broken }
 	heard := make([][]int, 3)
 	assert.ErrorIs(t, l.Run(t.Context(), halving(heard)...), broken)
 	assert.Equal(t, [][]int{{-1}, {-2, -1}, {-3, -1}}, heard)

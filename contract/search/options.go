@@ -10,6 +10,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/habits"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -57,6 +58,8 @@ type Options struct {
 	Secrets []string
 	// OnProgress is called after each round of runs; nil: not called.
 	OnProgress func(Progress)
+	// Habits are those that [Cure] tries; nil: [habits.All].
+	Habits []*habits.Habit
 	// Faults returns the faults that [Sweep] tries on a call of the tool, which is zero for
 	// a point that is no tool; nil: [Usual].
 	Faults func(chaos.Event, chaos.Tool) []chaos.Fault

@@ -26,7 +26,10 @@ type runDigest struct {
 	Again     []chaos.Tool // those that were called again with equal arguments after their work was done
 	Keyless   []keylessCalls
 	Equal     []operation // that were called several times for a prompt; kept with the hits
-	*runCalls             // of a run of a sweep, and of one that is to be compared; else nil
+	Spared    []string    // targets of calls on which no fault was delivered; kept with the hits
+	Calls     int         // of tools
+	Took      time.Duration
+	*runCalls // of a run of a sweep, and of one that is to be compared; else nil
 }
 
 // runCalls are what a run did beside the calm run of its sweep.
@@ -62,6 +65,7 @@ type hit struct {
 	Prompt    int
 	Nth       int  // its number among these and those of habits, from 1
 	Equal     bool // without any fault there are several of them too
+	Own       bool // see ownCalls
 }
 
 // An operation is what a repeated try repeats: coordinates without an occurrence.
@@ -182,6 +186,12 @@ func (v *viewer) Judge(r *contract.Result) *runDigest {
 	}
 	for _, o := range r.Observations {
 		s.Answer = hash.Combine(s.Answer+1, hash.String(answerOf(o)))
+		s.Took += o.Elapsed
+		for i := range o.Events {
+			if o.Events[i].Layer == chaos.LayerTool {
+				s.Calls++
+			}
+		}
 	}
 	return s
 }
@@ -193,6 +203,7 @@ func (v *viewer) Explain(s *runDigest, hits []hit, observations []*contract.Obse
 		s.Hits[i] = v.hits.recall(h, func(h hit) *hit { return &h })
 	}
 	s.Equal = equalCalls(observations)
+	s.Spared = sparedTargets(observations)
 	v.addEffects(s, observations)
 }
 
@@ -206,14 +217,14 @@ func hitsOf(observations []*contract.Observation) (hits []hit) {
 		operation
 		prompt int
 	}
-	tries, ofHabits := map[asked]int{}, map[asked]int{}
+	tries, ofHabits, calls := map[asked]int{}, map[asked]int{}, ownCalls{}
 	for prompt, o := range observations {
 		for i := range o.Events {
 			e := &o.Events[i]
 			if e.Layer == "" {
 				continue // InjectNow: no call
 			}
-			own := asked{operationOf(e), prompt}
+			own, habits := asked{operationOf(e), prompt}, calls.next(e)
 			if tries[own]++; e.Habit != "" {
 				ofHabits[own]++
 			}
@@ -223,7 +234,8 @@ func hitsOf(observations []*contract.Observation) (hits []hit) {
 			for list, rules := range [][]string{{e.Rule}, e.Also, e.Idle, e.Masked} {
 				for _, rule := range rules {
 					h := hit{Delivery: deliveryOn(e, rule, ""), Delivered: list == 0 && e.Delivered || list == 1,
-						Effect: e.Effect, Failed: e.Err != "", Waited: e.Asked, Prompt: prompt, Nth: tries[own]}
+						Effect: e.Effect, Failed: e.Err != "", Waited: e.Asked, Prompt: prompt, Nth: tries[own],
+						Own: habits}
 					if rule == e.Rule {
 						h.Fault = e.Fault
 					}
@@ -247,6 +259,30 @@ func equalCalls(observations []*contract.Observation) (all []operation) {
 			op := operationOf(&o.Events[i])
 			if times[op]++; times[op] == 2 && o.Events[i].Layer != "" && !slices.Contains(all, op) {
 				all = append(all, op)
+			}
+		}
+	}
+	return all
+}
+
+// An ownCalls tells calls that middleware makes of its own, such as looks, from those with which it repeats what a
+// fault met: a fault on the former does not reach the agent. It has the operations whose last call met a fault.
+type ownCalls map[operation]bool
+
+func (o ownCalls) next(e *chaos.Event) (own bool) {
+	op := operationOf(e)
+	own = e.Habit != "" && !o[op]
+	o[op] = e.Delivered && !own
+	return own
+}
+
+// sparedTargets are the targets of the calls on which no fault was delivered, each once.
+func sparedTargets(observations []*contract.Observation) (all []string) {
+	calls := ownCalls{}
+	for _, o := range observations {
+		for i := range o.Events {
+			if e := &o.Events[i]; !calls.next(e) && !e.Delivered && !slices.Contains(all, e.Target) {
+				all = append(all, e.Target)
 			}
 		}
 	}

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/habits"
 	"github.com/shakedown-go/shakedown/contract/search"
+	"github.com/shakedown-go/shakedown/examples/internal/orderdesk"
 )
 
 // explainRuns is the most runs in which the program looks for the defects behind broken
@@ -26,6 +28,27 @@ func (s *settings) explain(ctx context.Context, m *contract.Matrix, r *contract.
 	})
 	for i := range r.Defects {
 		r.Defects[i].Rerun = strings.Replace(r.Defects[i].Rerun, " -cell ", " -fewest -cell ", 1)
+	}
+	return err
+}
+
+// cure finds what would mend the defects of a report: habits around the agent's tools.
+func (s *settings) cure(ctx context.Context, m *contract.Matrix, r *contract.Report) error {
+	return search.Cure(ctx, m, r, &search.Options{
+		Run: contract.RunOptions{Workers: workers}, Budget: search.Budget{Runs: explainRuns}, Habits: orderdesk.HabitsToTry(),
+	})
+}
+
+// mended runs the whole matrix again with the habits that mend the defects, and says how it ends.
+func (s *settings) mended(ctx context.Context, r *contract.Report, stdout io.Writer) error {
+	if r.Cure == nil || len(r.Cure.Habits) == 0 {
+		return nil
+	}
+	around := habits.Around(search.HabitsOf(r.Cure, orderdesk.HabitsToTry())...)
+	with, err := s.matrix().Run(ctx, &contract.RunOptions{Workers: workers, Around: around})
+	if err == nil {
+		_, err = fmt.Fprintf(stdout, "\nWith these %d habits around its tools, the same agent: %v %s\n", len(r.Cure.Habits),
+			with.Score.Verdict, with.Score.Why)
 	}
 	return err
 }

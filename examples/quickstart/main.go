@@ -70,10 +70,13 @@ func runMatrix(ctx context.Context, s *settings, stdout io.Writer) (int, error) 
 	if err != nil {
 		return exitError, err
 	}
-	if err := errors.Join(s.score(ctx, r), s.explain(ctx, m, r, "")); err != nil {
+	if err := errors.Join(s.score(ctx, r), s.explain(ctx, m, r, ""), s.cure(ctx, m, r)); err != nil {
 		return exitError, err
 	}
 	if err := report.Text(stdout, r, &report.TextOptions{Width: width(stdout)}); err != nil {
+		return exitError, err
+	}
+	if err := s.mended(ctx, r, stdout); err != nil {
 		return exitError, err
 	}
 	fmt.Fprintf(stdout, "\n%s\n", s.next())

@@ -12,6 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/invariant"
 	"github.com/shakedown-go/shakedown/contract/replay"
+	"github.com/shakedown-go/shakedown/contract/search"
 	"github.com/shakedown-go/shakedown/examples/internal/orderdesk"
 )
 
@@ -35,6 +36,30 @@ func compare(ctx context.Context, out io.Writer, dir, name string) error {
 			why, _, _ := strings.Cut(c.Why, "\n")
 			line := fmt.Sprintf("  %-9s %-22s %-14v%s", agent.name, c.Cell.Scenario, c.State, why)
 			fmt.Fprintln(out, strings.TrimRight(line, " "))
+		}
+		if err := showCures(ctx, out, m, report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showCures prints the defects behind what broke, and what would mend them.
+func showCures(ctx context.Context, out io.Writer, m *contract.Matrix, r *contract.Report) error {
+	o := &search.Options{Run: contract.RunOptions{Workers: 8}, Budget: search.Budget{Runs: 500}, Habits: orderdesk.HabitsToTry()}
+	if err := search.Explain(ctx, m, r, o); err != nil {
+		return err
+	}
+	if err := search.Cure(ctx, m, r, o); err != nil {
+		return err
+	}
+	for _, d := range r.Defects {
+		fmt.Fprintf(out, "  %s\n", d.Sentence)
+		for _, h := range d.Cure.Habits {
+			fmt.Fprintf(out, "    mended by %s on %s (%d of %d cells)\n", h.Does, strings.Join(h.Tools, ", "), d.Cure.Held, d.Cure.Cells)
+		}
+		if d.Cure.Why != "" {
+			fmt.Fprintf(out, "    %s\n", d.Cure.Why)
 		}
 	}
 	return nil

@@ -51,7 +51,7 @@ func LeaveOut(n int, ask func(set []int) (breaks, ok bool)) Result {
 }
 
 // Pick returns the members of all that have the numbers of a [Result].
-func Pick[S ~[]int](all S, numbers []int) S {
+func Pick[S ~[]E, E any](all S, numbers []int) S {
 	picked := make(S, len(numbers))
 	for i, n := range numbers {
 		picked[i] = all[n]

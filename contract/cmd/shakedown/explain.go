@@ -18,6 +18,7 @@ func explainSuite(ctx context.Context, c *command) (status int, err error) {
 	budget := search.Budget{} // each run is a request to a real agent
 	c.flags.IntVar(&budget.Runs, "runs", 200, "the most runs of the agent, a `NUMBER` from 1; left out: 200")
 	c.flags.DurationVar(&budget.Time, "time", 10*time.Minute, "the longest time, a `DURATION` such as 90s; left out: 10m")
+	cure := c.flags.Bool("cure", false, "then find the habits that mend the defects, in as many runs and as much time again")
 	if err := s.prepare(); err != nil {
 		return 0, err
 	}
@@ -43,7 +44,9 @@ func explainSuite(ctx context.Context, c *command) (status int, err error) {
 		}
 		told := s.newProgress("explaining " + one.name)
 		o := &search.Options{Budget: budget, Secrets: one.matrix.Secrets, OnProgress: told.search}
-		one.err = search.Explain(ctx, one.matrix, one.report, o)
+		if one.err = search.Explain(ctx, one.matrix, one.report, o); one.err == nil && *cure {
+			one.err = search.Cure(ctx, one.matrix, one.report, o)
+		}
 		told.end()
 	}
 	if *from != "" {

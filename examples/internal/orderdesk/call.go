@@ -37,7 +37,7 @@ func call[Out interface{ valid() bool }](ctx context.Context, d *desk, tool stri
 		if out, err = attempt[Out](ctx, d.tools, tool, raw); err == nil {
 			return out, nil
 		}
-		if try == tries || errors.Is(err, errRefused) {
+		if try == tries || errors.Is(err, errRefused) || isTold(err) {
 			return out, fmt.Errorf("%s: %w", tool, err)
 		}
 		if err := cli.Sleep(ctx, wait); err != nil {

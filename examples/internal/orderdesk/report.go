@@ -10,7 +10,7 @@ func (h Habits) report(w *work) string {
 	if w.kind == unclear {
 		return "I can refund and ship orders, and tell where they are."
 	}
-	if h.HonestReport {
+	if h.HonestReport || isTold(errors.Join(w.lookup, w.action, w.mailed)) {
 		return honest(w)
 	}
 	return hopeful(w)

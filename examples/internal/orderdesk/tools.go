@@ -123,9 +123,24 @@ func (r Refund) valid() bool   { return r.ID != "" && r.Amount != "" }
 func (s Shipment) valid() bool { return s.Tracking != "" }
 func (m Mail) valid() bool     { return m.ID != "" }
 
+// A told is a failure that a result tells in so many words, as habits.TellFailures of package contract/habits puts it.
+// Like a model, the agent heeds what results say, with any habits: it does not ask again, and does not say that it was done.
+type told struct{ Tool, Message string }
+
+func (t *told) Error() string { return t.Tool + ": " + t.Message }
+
+func isTold(err error) bool {
+	var t *told
+	return errors.As(err, &t)
+}
+
 // decode reads the reply of a tool.
 func decode[Out interface{ valid() bool }](reply json.RawMessage) (Out, error) {
 	var out Out
+	var said struct{ Error *told }
+	if json.Unmarshal(reply, &said) == nil && said.Error != nil && said.Error.Message != "" {
+		return out, said.Error
+	}
 	if err := json.Unmarshal(reply, &out); err != nil {
 		return out, errors.Join(errMalformed, err)
 	}

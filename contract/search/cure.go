@@ -1,0 +1,464 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/habits"
+	"github.com/shakedown-go/shakedown/scoring/stats"
+)
+
+// Cure finds what would mend the defects of r, a report of m that [Explain] has explained: the fewest habits of
+// package contract/habits, put around the tools that the agent is given, under which no cell of a defect breaks any
+// more. It sets [contract.Defect].Cure of each, and of the report Cure and CureSearch. It changes nothing else in r.
+// Without defects it makes no run.
+//
+// Habits mend a defect if in runs of all its cells, under the rules of their scenarios and under the habits, the
+// invariants hold; its faults were delivered, as many as the defect has and on the same targets, or else are when
+// they are injected by the numbers of their calls; the run of the fewest faults holds too; and whatever held in
+// other cells and without faults holds under the habits. Of equal cells one is run for the latter. What is
+// undecided is not mended.
+//
+// Errors are those of [Explain]. What was found before the end of ctx is in r.
+func Cure(ctx context.Context, m *contract.Matrix, r *contract.Report, o *Options) error {
+	e, err := newExplainer(m, r, o)
+	if err != nil || len(r.Defects) == 0 {
+		return err
+	}
+	e.shapes = newShaper(e.targets())
+	if err = e.begin(ctx, 0); err != nil {
+		return err
+	}
+	defer e.runner.Close()
+	return newCurer(e).cure(ctx)
+}
+
+// A curer searches for what mends the defects of a report.
+type curer struct {
+	*explainer
+	habits    []*habits.Habit // those that act on some tool
+	abstained []string        // the others, each with its reason
+	lists     map[string]string
+	random    bool                     // the agent was seen not to repeat itself
+	calmIn    string                   // a scenario in which nothing is broken; "": there is none
+	held      []heldCell               // one for each different run
+	passed    map[string]*atomic.Int64 // calls that passed what the agent was given, by the run
+	all       []*ailing
+}
+
+// An ailing defect is one with what is known of it.
+type ailing struct {
+	*curer
+	d        *contract.Defect
+	cells    []brokenCell
+	distinct []int // of the cells, those of which no former one is a copy
+	targets  []string
+	fewest   *sourceRun // the run of its fewest faults; nil: it cannot be made, or does not break
+
+	test    stats.SPRT // of a random agent: whether its cells break
+	singles []attempt  // of each habit alone
+	tried   []attempt  // those that were decided on
+	chosen  []int      // the numbers of the habits that mend it
+	refused string     // what stood against habits under which its cells hold
+}
+
+// A sourceRun is a run of some faults of a source.
+type sourceRun struct {
+	source *source
+	set    partSet
+	swaps  map[int]swap
+}
+
+// A brokenCell is a cell that a defect broke.
+type brokenCell struct {
+	contract.Cell
+	like  int            // the first cell of the defect of which it is a copy, perhaps itself
+	needs map[string]int // the faults by target without which it would not have broken
+	base  *runDigest     // without habits
+}
+
+// A heldCell is a cell with the other invariants that held in its run.
+type heldCell struct {
+	contract.Cell
+	copied bool // its scenario has copies
+	held   []string
+	lived  []string // did not break, though no fault was delivered
+}
+
+// HabitsOf returns those of all that a cure names, each on its tools alone, for [contract.RunOptions].Around and
+// [habits.Around]; nil: all are [habits.All]. Habits of other names are left out.
+func HabitsOf(c *contract.Cure, all []*habits.Habit) (of []*habits.Habit) {
+	if all == nil {
+		all = habits.All()
+	}
+	for _, own := range c.Habits {
+		if i := slices.IndexFunc(all, func(h *habits.Habit) bool { return h.Name == own.Name }); i >= 0 {
+			of = append(of, all[i].Only(own.Tools...))
+		}
+	}
+	return of
+}
+
+// A habitSet are habits around the tools, in the order of the options.
+type habitSet []*habits.Habit
+
+func (s habitSet) key(tools []chaos.Tool) string {
+	var b strings.Builder
+	for _, h := range s {
+		names, _ := h.On(tools)
+		fmt.Fprintf(&b, " %s %q", h.Name, names)
+	}
+	return b.String()
+}
+
+func (s habitSet) shown(tools []chaos.Tool) (all []contract.CureHabit) {
+	for _, h := range s {
+		names, _ := h.On(tools)
+		all = append(all, contract.CureHabit{Name: h.Name, Does: h.Does, Tools: names})
+	}
+	return all
+}
+
+func (s habitSet) String() string {
+	var does []string
+	for _, h := range s {
+		does = append(does, h.Does)
+	}
+	return strings.Join(does, " and ")
+}
+
+func newCurer(e *explainer) *curer {
+	c := &curer{explainer: e, lists: map[string]string{}, passed: map[string]*atomic.Int64{},
+		random: e.report.Repeatable == "no"}
+	for i := range e.report.Defects {
+		c.random = c.random || e.report.Defects[i].Runs > 0
+	}
+	all := e.o.Habits
+	if all == nil {
+		all = habits.All()
+	}
+	for _, h := range all {
+		if names, why := h.On(e.runner.Tools()); len(names) == 0 {
+			c.abstained = append(c.abstained, h.Name+": "+why)
+		} else {
+			c.habits = append(c.habits, h)
+		}
+	}
+	for i := range e.matrix.Invariants {
+		p := &e.matrix.Invariants[i]
+		c.lists[p.Name] = strings.Join(p.Probes, "\x00")
+	}
+	for _, s := range e.matrix.Scenarios {
+		if len(s.Rules) == 0 && s.Layer == "" && s.Rewrite == nil && s.NewWorld == nil &&
+			len(s.Prompts) == 0 && c.calmIn == "" {
+			c.calmIn = s.Name
+		}
+	}
+	c.findHeld()
+	for i := range e.report.Defects {
+		c.all = append(c.all, c.ailing(&e.report.Defects[i]))
+	}
+	return c
+}
+
+// findHeld lists the runs of the report, of copies one, with what held in them. Of a random agent a field of which a
+// cell broke is not among them: its cells hold now and then.
+func (c *curer) findHeld() {
+	broke := map[[2]string]bool{}
+	for i := range c.report.Cells {
+		r := &c.report.Cells[i]
+		at := [2]string{r.Cell.Scenario, r.Cell.Invariant}
+		broke[at] = broke[at] || r.Violated
+	}
+	runs, copies := map[string]int{}, map[string]bool{}
+	for i := range c.report.Cells {
+		r := &c.report.Cells[i]
+		if broke[[2]string{r.Cell.Scenario, r.Cell.Invariant}] && c.random {
+			continue
+		}
+		if r.Violated || r.State != contract.Held && r.State != contract.Undelivered {
+			continue
+		}
+		run, copied := c.runOf(r.Cell), c.copyOf(r)
+		at, known := runs[run]
+		switch {
+		case known:
+		case copies[copied]:
+			continue
+		default:
+			at, runs[run], copies[copied] = len(c.held), len(c.held), true
+			c.held = append(c.held, heldCell{Cell: r.Cell, copied: copied != run})
+		}
+		h := &c.held[at]
+		if r.State == contract.Held {
+			h.held = append(h.held, r.Cell.Invariant)
+		} else {
+			h.lived = append(h.lived, r.Cell.Invariant)
+		}
+	}
+}
+
+// runOf names the run of a cell: it is judged by all invariants with its prompts.
+func (c *curer) runOf(at contract.Cell) string {
+	return fmt.Sprintf("%q %d %q", at.Scenario, at.Trial, c.lists[at.Invariant])
+}
+
+// copyOf names the run of a cell, with one name for copies.
+func (c *curer) copyOf(r *contract.CellReport) string {
+	if r.Copy == 0 || c.random || slices.ContainsFunc(c.runner.Rules(r.Cell.Scenario), mayDraw) {
+		return c.runOf(r.Cell)
+	}
+	return fmt.Sprintf("%q %q copy %d", r.Cell.Scenario, c.lists[r.Cell.Invariant], r.Copy)
+}
+
+// mayDraw reports whether a rule may draw: then equal runs need not be equal with the calls that habits add.
+func mayDraw(r chaos.Rule) bool {
+	d, known := r.When.(chaos.Described)
+	drawless := []string{"always", "first", "after", "nth", "every", "exactly"}
+	return r.When != nil && (!known || !slices.Contains(drawless, d.Describe().Kind))
+}
+
+func (c *curer) ailing(d *contract.Defect) *ailing {
+	a := &ailing{curer: c, d: d}
+	reports := map[contract.Cell]*contract.CellReport{}
+	for i := range c.report.Cells {
+		reports[c.report.Cells[i].Cell] = &c.report.Cells[i]
+	}
+	copies := map[string]int{}
+	for i := range d.Breaks {
+		b := &d.Breaks[i]
+		needs := needsOf(d.Deliveries, b.At)
+		for target := range needs {
+			if !slices.Contains(a.targets, target) {
+				a.targets = append(a.targets, target)
+			}
+		}
+		for _, cell := range b.Cells {
+			copied := cell.String()
+			if r := reports[cell]; r != nil {
+				copied = c.copyOf(r) + " " + cell.Invariant
+			}
+			like, known := copies[copied]
+			if !known {
+				like, copies[copied] = len(a.cells), len(a.cells)
+				a.distinct = append(a.distinct, like)
+			}
+			a.cells = append(a.cells, brokenCell{Cell: cell, like: like, needs: needs})
+		}
+	}
+	slices.Sort(a.targets)
+	return a
+}
+
+// needsOf counts the faults of a defect by target. at are its targets where they are others, in the same order.
+func needsOf(deliveries []contract.Delivery, at []string) map[string]int {
+	var own []string
+	needs := map[string]int{}
+	for _, d := range deliveries {
+		i := slices.Index(own, d.Target)
+		if i < 0 {
+			i, own = len(own), append(own, d.Target)
+		}
+		target := d.Target
+		if i < len(at) {
+			target = at[i]
+		}
+		needs[target]++
+	}
+	return needs
+}
+
+// cure searches, and fills in the report.
+func (c *curer) cure(ctx context.Context) error {
+	tasks := func(of func(a *ailing) []task) (all []task) {
+		for _, a := range c.all {
+			if a.d.Cure == nil {
+				all = append(all, of(a)...)
+			}
+		}
+		return all
+	}
+	for i := range c.report.Defects {
+		c.report.Defects[i].Cure = nil
+	}
+	err := c.runs.Run(ctx, tasks(func(a *ailing) []task { return []task{a.learn} })...)
+	err = cmp.Or(err, c.runs.Run(ctx, tasks((*ailing).trySingles)...))
+	err = cmp.Or(err, c.runs.Run(ctx, tasks(func(a *ailing) []task { return []task{a.choose} })...))
+	err = cmp.Or(err, c.runs.Run(ctx, tasks(func(a *ailing) []task { return []task{a.chooseMore} })...))
+	c.report.Cure = nil
+	err = cmp.Or(err, c.runs.Run(ctx, c.chooseForAll))
+	c.report.CureSearch = &contract.CureSearch{Runs: c.runs.Spent.Runs, Elapsed: time.Since(c.runs.Begun),
+		Stopped: c.secrets.Text(c.runs.Cut), Abstained: c.abstained}
+	return err
+}
+
+// learn makes the runs without habits: what is not broken in them cannot be seen mended.
+func (a *ailing) learn(ask askFunc) {
+	switch d := a.d; {
+	case len(d.Deliveries) == 0 && (d.Difference != "" || d.Cut):
+		a.none("no habit tried: it is not known what breaks it")
+		return
+	case d.Unconfirmed:
+		a.none("no habit tried: it is not confirmed that this breaks it")
+		return
+	case len(a.cells) == 0:
+		a.none("no habit tried: its cells are counted in another defect")
+		return
+	}
+	tools, passed := 0, int64(0)
+	for _, i := range a.distinct {
+		at := &a.cells[i]
+		r := a.own(at.Cell, nil)
+		if at.base = ask(r); at.base == nil {
+			a.cut()
+			return
+		}
+		tools += at.base.Calls
+		passed += a.passed[r.Key].Load()
+		if !a.random && !at.base.judgedBy(at.Invariant).Broke {
+			a.none("no habit tried: without habits " + at.String() + " did not break again")
+			return
+		}
+	}
+	switch {
+	case tools == 0 && passed == 0:
+		a.none("no habit tried: it calls no tools")
+		return
+	case passed == 0:
+		a.none("no habit tried: its calls do not pass World.Tools")
+		return
+	case len(a.habits) == 0:
+		a.none("no habit tried: none here can act on its tools")
+		return
+	}
+	for i := range a.cells {
+		a.cells[i].base = a.cells[a.cells[i].like].base
+	}
+	if a.random {
+		a.learnRate(ask)
+	} else {
+		a.findFewest(ask)
+	}
+}
+
+// findFewest finds the fewest faults of the defect in one of its cells, by the numbers of their calls.
+func (a *ailing) findFewest(ask askFunc) {
+	for _, i := range a.distinct {
+		at := &a.cells[i]
+		run := &sourceRun{source: a.byNumber(at), swaps: map[int]swap{}}
+		for _, d := range a.d.Deliveries {
+			k := slices.IndexFunc(run.source.Parts, func(p part) bool {
+				rule, _, _ := strings.Cut(d.Rule, "~") // see swapName
+				return p.Rule == rule && p.Coord() == coordOfDelivery(&d)
+			})
+			if k < 0 {
+				continue
+			}
+			run.set = append(run.set, k)
+			if p := &run.source.Parts[k]; p.Fault != d.Fault {
+				for _, w := range ladder(p) {
+					if w.kind == d.Fault {
+						run.swaps[k] = w
+					}
+				}
+			}
+		}
+		if len(run.set) == 0 || len(run.set) < len(a.d.Deliveries) {
+			continue
+		}
+		broken := ask(a.with(run.source.request(run.set, run.swaps), nil))
+		if broken != nil && broken.judgedBy(at.Invariant).Broke {
+			a.fewest = run
+		}
+		return
+	}
+}
+
+// byNumber is a cell whose faults are injected by the numbers of their calls in lane and target: a habit may change
+// the arguments, and with them the coordinates.
+func (c *curer) byNumber(at *brokenCell) *source {
+	s := &source{Cell: at.Cell, Key: c.runOf(at.Cell) + " by number", Rules: c.runner.Rules(at.Scenario),
+		Whole: at.base, Random: true}
+	s.takeApart()
+	return s
+}
+
+// own is the run of a cell under the rules of its scenario and under habits.
+func (c *curer) own(at contract.Cell, set habitSet) runRequest {
+	return c.with(runRequest{Cell: at, Rules: c.runner.Rules(at.Scenario), Key: c.runOf(at) + " own"}, set)
+}
+
+// calm is the run of a cell's prompts without faults.
+func (c *curer) calm(at contract.Cell, set habitSet) runRequest {
+	kind := " calm"
+	if c.calmIn != "" { // it is the run of a cell
+		at.Scenario, at.Trial, kind = c.calmIn, 1, " own"
+	}
+	return c.with(runRequest{Cell: at, Key: c.runOf(at) + kind}, set)
+}
+
+// with puts habits around the tools of a run. Without any, the calls that pass are counted.
+func (c *curer) with(r runRequest, set habitSet) runRequest {
+	tools := c.runner.Tools()
+	r.Key, r.Detail = r.Key+" with"+set.key(tools), ofFaults
+	user, around := c.o.Run.Around, habits.Around(set...)
+	if len(set) == 0 {
+		if c.passed[r.Key] == nil {
+			c.passed[r.Key] = new(atomic.Int64)
+		}
+		n := c.passed[r.Key]
+		around = func(tools chaos.ToolRegistry) chaos.ToolRegistry { return passing{tools, n} }
+	}
+	r.Around = func(tools chaos.ToolRegistry) chaos.ToolRegistry {
+		if user != nil {
+			tools = cmp.Or(user(tools), tools)
+		}
+		return around(tools)
+	}
+	return r
+}
+
+// passing counts the calls that pass it.
+type passing struct {
+	chaos.ToolRegistry
+	calls *atomic.Int64
+}
+
+func (p passing) CallTool(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
+	p.calls.Add(1)
+	return p.ToolRegistry.CallTool(ctx, name, args)
+}
+
+// none ends the search for what mends the defect.
+func (a *ailing) none(why string) { a.d.Cure = &contract.Cure{Why: a.secrets.Text(why)} }
+
+func (a *ailing) cut() {
+	a.none("not searched to its end")
+	a.d.Cure.Cut = true
+}
+
+// places counts the cells of a defect that hold.
+func placesOf(cells []brokenCell, holds func(i int) bool) (all []contract.CurePlace) {
+	for i := range cells {
+		c := &cells[i]
+		at := slices.IndexFunc(all, func(p contract.CurePlace) bool {
+			return p.Scenario == c.Scenario && p.Invariant == c.Invariant
+		})
+		if at < 0 {
+			at, all = len(all), append(all, contract.CurePlace{Scenario: c.Scenario, Invariant: c.Invariant})
+		}
+		all[at].Cells++
+		if holds(i) {
+			all[at].Held++
+		}
+	}
+	return all
+}

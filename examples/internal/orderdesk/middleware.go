@@ -1,0 +1,17 @@
+package orderdesk
+
+import (
+	"time"
+
+	"github.com/shakedown-go/shakedown/contract/habits"
+)
+
+// HabitsToTry are the habits of package contract/habits, with waits of this desk's size: its replies take milliseconds.
+func HabitsToTry() []*habits.Habit {
+	return []*habits.Habit{
+		habits.TellFailures(nil), habits.StopWhenFinal(nil), habits.OneAtATime(nil), habits.RememberReads(nil),
+		habits.IdempotencyKeys(nil), habits.Retries(&habits.RetryOptions{Wait: 3 * firstWait / 2}),
+		habits.LookFirst(&habits.LookOptions{Wait: firstWait}), habits.CheckResults(nil),
+		habits.Deadlines(&habits.DeadlineOptions{After: time.Second}),
+	}
+}
