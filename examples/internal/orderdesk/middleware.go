@@ -9,7 +9,7 @@ import (
 // HabitsToTry are the habits of package contract/habits, with waits of this desk's size: its replies take milliseconds.
 func HabitsToTry() []*habits.Habit {
 	return []*habits.Habit{
-		habits.TellFailures(nil), habits.StopWhenFinal(nil), habits.OneAtATime(nil), habits.RememberReads(nil),
+		habits.TellFailures(nil), habits.StopWhenPermanent(nil), habits.OneAtATime(nil), habits.RememberReads(nil),
 		habits.IdempotencyKeys(nil), habits.Retries(&habits.RetryOptions{Wait: 3 * firstWait / 2}),
 		habits.LookFirst(&habits.LookOptions{Wait: firstWait}), habits.CheckResults(nil),
 		habits.Deadlines(&habits.DeadlineOptions{After: time.Second}),
