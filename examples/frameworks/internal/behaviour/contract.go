@@ -100,13 +100,13 @@ func (f *Framework) matrix() *contract.Matrix {
 const searchRuns = 1000
 
 // Contract holds the framework's line of the second table in docs/frameworks.md: the defects that the contract finds
-// in the plain agent. The matrix runs in a process of its own, as its cells break.
+// in the plain agent, and which habits around its tools mend them. The matrix runs in a process of its own, as its cells break.
 func (f Framework) Contract(t *testing.T) {
 	f.check(t)
 	var defects []contract.Defect
 	died := inChild(t, func(t *testing.T, done func(any)) {
 		contracttest.Run(t, f.matrix(), &contracttest.Options{
-			RealTime: f.RealTime != "", Dir: "-", Explain: &search.Budget{Runs: searchRuns},
+			RealTime: f.RealTime != "", Dir: "-", Explain: &search.Budget{Runs: searchRuns}, Cure: true,
 			Finish: func(r *contract.Report) error {
 				require.Empty(t, r.SearchStopped)
 				for i := range r.Cells { // else the contract says less than it seems to
@@ -128,9 +128,24 @@ func (f Framework) Contract(t *testing.T) {
 				broken = append(broken, name)
 			}
 		}
-		lines = append(lines, fmt.Sprintf("%v: %s → %s", d.Severity, requests.ReplaceAllString(d.Sentence, "the model"), strings.Join(broken, ", ")))
+		lines = append(lines, fmt.Sprintf("%v: %s → %s; %s", d.Severity, requests.ReplaceAllString(d.Sentence, "the model"),
+			strings.Join(broken, ", "), mends(t, d.Cure)))
 	}
 	assert.NotEmpty(t, lines, "a plain agent has defects")
 	page.Row(t, pageFile, "defects", "| ["+f.Name+"]", fmt.Sprintf("| [%s](%s) %s | %s |", f.Name, f.file(), f.version(t),
 		cmp.Or(strings.Join(lines, "<br>"), "none")))
+}
+
+// mends says which habits around the tools mend a defect, or what stands against them.
+func mends(t *testing.T, c *contract.Cure) string {
+	require.NotNil(t, c)
+	require.False(t, c.Cut)
+	if len(c.Habits) == 0 {
+		return c.Why
+	}
+	var names []string
+	for _, h := range c.Habits {
+		names = append(names, h.Does)
+	}
+	return "mended by **" + strings.Join(names, "** and **") + "**"
 }
