@@ -1,7 +1,6 @@
 package habits
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,38 +14,25 @@ import (
 	"github.com/shakedown-go/shakedown/internal/retryable"
 )
 
-// DeadlineOptions are the settings of [Deadlines]; nil and the zero value work.
-type DeadlineOptions struct {
-	_ struct{}
-	// Tools is a glob of the tools on which the habit may act; "": all.
-	Tools string
-	// After is the time that a call may take; 0: 10 s.
-	After time.Duration
-}
-
-// Deadlines ends the context of a call after a time. If the tool returns an error then, the caller gets one that
+// Deadlines ends the context of a call after a time (After). If the tool returns an error then, the caller gets one that
 // matches [context.DeadlineExceeded]. The name is "deadline".
-func Deadlines(o *DeadlineOptions) *Habit {
-	given := or(o)
-	after := cmp.Or(given.After, 10*time.Second)
-	h := &Habit{
+func Deadlines(o *Options) *Habit {
+	return o.habit(&Habit{
 		Name: "deadline", Does: "a deadline for each call",
 		Assumes: "the tool returns when its context ends, and a call that takes longer is not worth the wait",
-		rank:    rankDeadline, abstains: all,
+		rank:    rankDeadline, on: anyTool, start: func(o Options) handler { return o.limit },
+		options: Options{After: 10 * time.Second},
+	})
+}
+
+func (o Options) limit(ctx context.Context, c *call) (json.RawMessage, error) {
+	limited, cancel := context.WithTimeout(ctx, o.After)
+	defer cancel()
+	result, err := c.pass(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%s did not answer within %v: %w", c.tool.Name, o.After, context.DeadlineExceeded)
 	}
-	h.start = func() handler {
-		return func(ctx context.Context, c *call) (json.RawMessage, error) {
-			limited, cancel := context.WithTimeout(ctx, after)
-			defer cancel()
-			result, err := c.pass(limited)
-			if err != nil && limited.Err() != nil && ctx.Err() == nil {
-				err = fmt.Errorf("%s did not answer within %v: %w", c.tool.Name, after, context.DeadlineExceeded)
-			}
-			return result, err
-		}
-	}
-	notNegative(h, "After", given.After)
-	return h.on(given.Tools)
+	return result, err
 }
 
 // A ResultError is the error of a call whose result [CheckResults] refused. The tool was called, and did its work.
@@ -68,13 +54,13 @@ func (e *ResultError) Unwrap() error { return e.Err }
 // caller gets a [*ResultError]. A result that says that the call failed passes; "format" is not checked. The name is
 // "result-schema".
 func CheckResults(o *Options) *Habit {
-	h := &Habit{
+	return o.habit(&Habit{
 		Name: "result-schema", Does: "refusing a result that its schema refuses",
 		Assumes: "the tool's output schema accepts all that it rightly returns",
 		rank:    rankSchema,
-		abstains: func(t *chaos.Tool, _ []chaos.Tool) (f facts, why string) {
+		on: func(f *facts, t *chaos.Tool, _ []chaos.Tool) string {
 			if len(t.OutputSchema) == 0 {
-				return f, "it declares no output schema"
+				return "it declares no output schema"
 			}
 			var s jsonschema.Schema
 			err := json.Unmarshal(t.OutputSchema, &s)
@@ -82,13 +68,12 @@ func CheckResults(o *Options) *Habit {
 				f.schema, err = s.Resolve(nil)
 			}
 			if err != nil {
-				why = fmt.Sprintf("its output schema cannot be used: %v", err)
+				return fmt.Sprintf("its output schema cannot be used: %v", err)
 			}
-			return f, why
+			return ""
 		},
-		start: func() handler { return checked },
-	}
-	return h.on(or(o).Tools)
+		start: func(Options) handler { return checked },
+	})
 }
 
 func checked(ctx context.Context, c *call) (json.RawMessage, error) {
@@ -115,12 +100,11 @@ func checked(ctx context.Context, c *call) (json.RawMessage, error) {
 // not declared to change nothing did its work: "yes", "no" or "unknown". The errors of a caller that gave up, and of a
 // cell that ended, stay. The name is "failures-told".
 func TellFailures(o *Options) *Habit {
-	h := &Habit{
+	return o.habit(&Habit{
 		Name: "failures-told", Does: "telling a tool's failure in a fixed form",
 		Assumes: "the agent gives results to a model that heeds them, and does not take every result for a success",
-		rank:    rankTell, abstains: all, start: func() handler { return tell },
-	}
-	return h.on(or(o).Tools)
+		rank:    rankTell, on: anyTool, start: func(Options) handler { return tell },
+	})
 }
 
 type told struct {
@@ -137,7 +121,7 @@ func tell(ctx context.Context, c *call) (json.RawMessage, error) {
 		return result, err
 	}
 	f := failureOf(nil, err)
-	t := told{Tool: c.tool.Name, Kind: f.word(), Retry: "unknown", Message: f.text}
+	t := told{Tool: c.tool.Name, Kind: f.word(), Retry: "unknown", Done: "unknown", Message: f.text}
 	switch {
 	case f.class == retryable.Permanent, f.done && !c.changesNothing():
 		t.Retry = "does not help"
@@ -146,12 +130,11 @@ func tell(ctx context.Context, c *call) (json.RawMessage, error) {
 	}
 	switch {
 	case c.changesNothing():
+		t.Done = "" // there is nothing to be done
 	case f.done:
 		t.Done = "yes"
 	case f.undone:
 		t.Done = "no"
-	default:
-		t.Done = "unknown"
 	}
 	return json.Marshal(map[string]told{"error": t})
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,33 +55,29 @@ func failureOf(result json.RawMessage, err error) *failed {
 var undone = regexp.MustCompile(`(?i)\btoo many (?:\w+ )?requests\b|\brate[ -]?limit (?:is )?(?:reached|exceeded)\b|` +
 	`\brate[ -]?limited\b|\bno route to host\b|\bunknown tool\b`)
 
-// doubtful reports whether nobody knows if the tool did its work.
-func (f *failed) doubtful() bool { return !f.undone && !f.done && f.class != retryable.Permanent }
+// doubtful reports whether the call failed and nobody knows if the tool did its work.
+func (f *failed) doubtful() bool {
+	return f != nil && !f.undone && !f.done && f.class != retryable.Permanent
+}
 
 // headerWait reads a Retry-After header, of seconds or a date (RFC 9110, section 10.2.3); 0: there is none.
 func headerWait(h http.Header) time.Duration {
 	said := h.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(said, 10, 32); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
 	if date, err := http.ParseTime(said); err == nil {
 		return max(0, time.Until(date))
 	}
-	return 0
+	seconds, _ := strconv.ParseUint(said, 10, 32)
+	return time.Duration(seconds) * time.Second
 }
 
-var saidWait = regexp.MustCompile(`(?i)\b(?:try again|retry)[ -](?:in|after):? ` +
-	`(?:((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)\b|(\d+(?:\.\d+)?)\b(?: ([a-z]+))?)`)
+var saidWait = regexp.MustCompile(`(?i)\b(?:try again|retry)[ -](?:in|after):? ([\d.]+(?:ms|s|m|h|[\d.])*)\b(?: ([a-z]+))?`)
 
 // textWait reads from a text how long to wait, as "try again in 1m30s" or "retry after 5 seconds"; 0: it does not say.
-func textWait(text string) time.Duration {
-	m := saidWait.FindStringSubmatch(text)
-	if m == nil || !slices.Contains([]string{"", "s", "sec", "secs", "second", "seconds"}, strings.ToLower(m[3])) {
-		return 0
-	}
-	wait, err := time.ParseDuration(cmp.Or(m[1], m[2]+"s"))
-	if err != nil {
-		return 0 // more than a duration holds
+func textWait(text string) (wait time.Duration) {
+	m := append(saidWait.FindStringSubmatch(text), "", "", "")
+	wait, err := time.ParseDuration(m[1])
+	if unit := strings.ToLower(m[2]); err != nil && (unit == "" || strings.HasPrefix("seconds", unit)) {
+		wait, _ = time.ParseDuration(m[1] + "s")
 	}
 	return wait
 }

@@ -135,7 +135,7 @@ func TestKeysOfTwoProcessesDiffer(t *testing.T) {
 
 // A key goes where the pointer says, and nowhere if the arguments are of another shape.
 func TestWhereAKeyGoes(t *testing.T) {
-	mine := habits.IdempotencyKeys(&habits.KeyOptions{New: func(context.Context, string, json.RawMessage) string { return "k" }})
+	mine := habits.IdempotencyKeys(&habits.Options{NewKey: func(context.Context, string, json.RawMessage) string { return "k" }})
 	for _, tt := range []struct{ pointer, args, want string }{
 		{"/key", ``, `{"key":"k"}`},
 		{"/key", `null`, `{"key":"k"}`},

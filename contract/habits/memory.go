@@ -2,7 +2,6 @@ package habits
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,58 +12,41 @@ import (
 	"github.com/shakedown-go/shakedown/internal/retryable"
 )
 
-// MemoryOptions are the settings of [RememberReads] and [StopWhenPermanent]; nil and the zero value work.
-type MemoryOptions struct {
-	_ struct{}
-	// Tools is a glob of the tools on which the habit may act; "": all.
-	Tools string
-	// For is how long an answer is remembered; 0: a minute.
-	For time.Duration
-}
-
 // RememberReads answers a call of a tool that is declared to change nothing with the result of the last equal call, if
-// that succeeded. All results are forgotten when a call of another tool begins or ends. The name is "remembered-reads".
-func RememberReads(o *MemoryOptions) *Habit {
-	return memoryHabit(o, (*memory).reads, &Habit{
+// that succeeded (For). All results are forgotten when a call of another tool begins or ends. The name is
+// "remembered-reads".
+func RememberReads(o *Options) *Habit {
+	return o.habit(&Habit{
 		Name: "remembered-reads", Does: "remembering equal reads",
 		Assumes: "what a read returns is changed by the agent's own calls alone, or may be as old as the memory",
 		rank:    rankMemory,
-		abstains: func(t *chaos.Tool, _ []chaos.Tool) (f facts, why string) {
+		on: func(_ *facts, t *chaos.Tool, _ []chaos.Tool) string {
 			if t.Effect != chaos.EffectNone {
-				why = "it is not declared to change nothing"
+				return "it is not declared to change nothing"
 			}
-			return f, why
+			return ""
 		},
+		watches: true, start: func(o Options) handler { return remembering(o).reads },
+		options: Options{For: time.Minute},
 	})
 }
 
 // StopWhenPermanent does not make a call again that failed in a way that no retry overcomes: equal calls get the same
-// failure. All failures are forgotten when a call succeeds of a tool that is not declared to change nothing. The name
-// is "stop-when-permanent".
-func StopWhenPermanent(o *MemoryOptions) *Habit {
-	return memoryHabit(o, (*memory).refusals, &Habit{
+// failure (For). All failures are forgotten when a call succeeds of a tool that is not declared to change nothing. The
+// name is "stop-when-permanent".
+func StopWhenPermanent(o *Options) *Habit {
+	return o.habit(&Habit{
 		Name: "stop-when-permanent", Does: "stopping after a permanent failure",
 		Assumes: "a failure that is permanent by its words or status lasts until the agent changes something",
-		rank:    rankStop, abstains: all,
+		rank:    rankStop, on: anyTool,
+		watches: true, start: func(o Options) handler { return remembering(o).refusals },
+		options: Options{For: time.Minute},
 	})
-}
-
-func memoryHabit(o *MemoryOptions, handle func(*memory, context.Context, *call) (json.RawMessage, error),
-	h *Habit) *Habit {
-	given := or(o)
-	notNegative(h, "For", given.For)
-	h.watches = true // what changes something is forgotten for
-	h.start = func() handler {
-		m := &memory{life: cmp.Or(given.For, time.Minute), known: map[operation]remembered{}}
-		return func(ctx context.Context, c *call) (json.RawMessage, error) { return handle(m, ctx, c) }
-	}
-	return h.on(given.Tools)
 }
 
 // A memory has answers of calls.
 type memory struct {
-	life time.Duration
-
+	Options
 	mu      sync.Mutex
 	known   map[operation]remembered
 	running int    // calls that may change something
@@ -76,6 +58,8 @@ type remembered struct {
 	err    error
 	until  time.Time
 }
+
+func remembering(o Options) *memory { return &memory{Options: o, known: map[operation]remembered{}} }
 
 // recall returns what is remembered of an operation, and the number of changes so far.
 func (m *memory) recall(op operation) (r remembered, ok bool, changes uint64) {
@@ -90,7 +74,7 @@ func (m *memory) keep(op operation, result json.RawMessage, err error, changes u
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.changes == changes && m.running == 0 {
-		m.known[op] = remembered{bytes.Clone(result), err, time.Now().Add(m.life)}
+		m.known[op] = remembered{bytes.Clone(result), err, time.Now().Add(m.For)}
 	}
 }
 
