@@ -156,11 +156,11 @@ func TestWrongOptions(t *testing.T) {
 		"For is -1ns; allowed: 0 or more":                    habits.RememberReads(&habits.Options{For: -1}),
 		"After is -1ns; allowed: 0 or more":                  habits.Deadlines(&habits.Options{After: -1}),
 		"After is set, but bounded-retries does not know it": habits.Retries(&habits.Options{After: 1}),
-		"Tries is set, but deadline does not know it, NewKey is set, but deadline does not know it":       habits.Deadlines(&habits.Options{Tries: -1, NewKey: func(context.Context, string, json.RawMessage) string { return "" }}),
-		`Tools is "[": `:                                     habits.TellFailures(&habits.Options{Tools: "["}),
-		"get: the options leave it out":                      habits.TellFailures(&habits.Options{Tools: "x*"}),
-		"get: the habit is the zero value":                   {},
-		"get: it declares no idempotency key":                habits.IdempotencyKeys(nil),
+		"Tries is set, but deadline does not know it, NewKey is set, but deadline does not know it": habits.Deadlines(&habits.Options{Tries: -1, NewKey: func(context.Context, string, json.RawMessage) string { return "" }}),
+		`Tools is "[": `:                      habits.TellFailures(&habits.Options{Tools: "["}),
+		"get: the options leave it out":       habits.TellFailures(&habits.Options{Tools: "x*"}),
+		"get: the habit is the zero value":    {},
+		"get: it declares no idempotency key": habits.IdempotencyKeys(nil),
 	} {
 		names, why := h.On([]chaos.Tool{{Name: "get"}})
 		assert.Empty(t, names)
