@@ -2,14 +2,19 @@ package habits
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 	"github.com/shakedown-go/shakedown/internal/failure"
 	"github.com/shakedown-go/shakedown/internal/retryable"
@@ -80,4 +85,127 @@ func textWait(text string) (wait time.Duration) {
 		wait, _ = time.ParseDuration(m[1] + "s")
 	}
 	return wait
+}
+
+// A ResultError is the error of a call whose result [CheckResults] refused. The tool was called, and did its work.
+type ResultError struct {
+	Tool   string
+	Result json.RawMessage // that was refused
+	Err    error           // of the schema, or of encoding/json
+}
+
+// Error says whose result does not fit, and why.
+func (e *ResultError) Error() string {
+	return fmt.Sprintf("%s answered, but the result does not fit its schema: %v", e.Tool, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *ResultError) Unwrap() error { return e.Err }
+
+// CheckResults refuses a result that does not fit the schema that the tool declares ([chaos.Tool].OutputSchema): the
+// caller gets a [*ResultError]. A result that says that the call failed passes; "format" is not checked. The name is
+// "result-schema".
+func CheckResults(o *Options) *Habit {
+	return o.habit(&Habit{
+		Name: "result-schema", Does: "refusing a result that its schema refuses",
+		Assumes: "the tool's output schema accepts all that it rightly returns",
+		rank:    rankSchema,
+		start: func(Options) state {
+			return state{on: func(t *chaos.Tool, _ []chaos.Tool) (handler, string) { return checked(t.OutputSchema) }}
+		},
+	})
+}
+
+func checked(outputSchema json.RawMessage) (act handler, why string) {
+	if len(outputSchema) == 0 {
+		return nil, "it declares no output schema"
+	}
+	var s jsonschema.Schema
+	var schema *jsonschema.Resolved
+	err := json.Unmarshal(outputSchema, &s)
+	if err == nil {
+		schema, err = s.Resolve(nil)
+	}
+	if err != nil {
+		return nil, fmt.Sprintf("its output schema cannot be used: %v", err)
+	}
+	return func(ctx context.Context, c *call) (json.RawMessage, error) {
+		result, err := c.pass(ctx)
+		if err != nil || failure.Read(result) == failure.Failed {
+			return result, err
+		}
+		var value any
+		if err = json.Unmarshal(result, &value); err == nil {
+			err = schema.Validate(value)
+		}
+		if err != nil {
+			return nil, &ResultError{Tool: c.tool.Name, Result: result, Err: err}
+		}
+		return result, nil
+	}, ""
+}
+
+// TellFailures gives the caller the error of a call as a result in a fixed form:
+//
+//	{"error":{"tool":"refund","kind":"timeout","retry":"may help","done":"unknown","message":"i/o timeout"}}
+//
+// Kind is "timeout", "refused", "reset", "no such host", "hung up", "certificate", "turned away", "bad result",
+// "permanent" or "other". Retry is "may help", "does not help" or "unknown". Done reports whether a tool that is
+// not declared to change nothing did its work: "yes", "no" or "unknown". The errors of a caller that gave up, and of a
+// cell that ended, stay. The name is "failures-told".
+func TellFailures(o *Options) *Habit {
+	return o.habit(&Habit{
+		Name: "failures-told", Does: "telling a tool's failure in a fixed form",
+		Assumes: "the agent gives results to a model that heeds them, and does not take every result for a success",
+		rank:    rankTell, start: func(Options) state { return onAny(tell) },
+	})
+}
+
+type told struct {
+	Tool    string `json:"tool"`
+	Kind    string `json:"kind"`
+	Retry   string `json:"retry"`
+	Done    string `json:"done,omitempty"`
+	Message string `json:"message"`
+}
+
+func tell(ctx context.Context, c *call) (json.RawMessage, error) {
+	result, err := c.pass(ctx)
+	if err == nil || ctx.Err() != nil || errors.Is(err, chaos.ErrCellEnded) {
+		return result, err
+	}
+	f := failureOf(nil, err)
+	t := told{Tool: c.tool.Name, Kind: f.word(), Retry: "unknown", Done: "unknown", Message: f.text}
+	switch {
+	case f.class == retryable.Permanent, f.done && !c.changesNothing():
+		t.Retry = "does not help"
+	case f.class == retryable.Transient:
+		t.Retry = "may help"
+	}
+	switch {
+	case c.changesNothing():
+		t.Done = "" // there is nothing to be done
+	case f.done:
+		t.Done = "yes"
+	case f.undone:
+		t.Done = "no"
+	}
+	return json.Marshal(map[string]told{"error": t})
+}
+
+// word says in a word how the call failed.
+func (f *failed) word() string {
+	switch {
+	case f.done:
+		return "bad result"
+	case failure.IsTimeout(f.text):
+		return "timeout"
+	case f.kind != "":
+		return string(f.kind)
+	case f.class == retryable.Permanent:
+		return "permanent"
+	case f.undone:
+		return "turned away"
+	}
+	return "other"
 }

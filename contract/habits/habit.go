@@ -1,16 +1,22 @@
 package habits
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
+	"slices"
+	"sync/atomic"
 	"time"
-
-	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/internal/hash"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
+	"github.com/shakedown-go/shakedown/internal/jsonhash"
+	"github.com/shakedown-go/shakedown/internal/spared"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
@@ -29,11 +35,36 @@ type Habit struct {
 	options Options
 	tools   *glob.Glob // Options.Tools
 	wrong   []string   // what is wrong with the options that were given
-	watches bool       // its handler also gets the calls of tools on which it does not act
-	// on says why the habit does not act on a tool, "" if it does, and notes what it then needs to know of it.
-	on    func(f *facts, t *chaos.Tool, all []chaos.Tool) (why string)
-	start func(o Options) handler // with a fresh state
+	start   func(o Options) state
 }
+
+// A state is what a habit keeps of the calls of one registry.
+type state struct {
+	// on returns what the habit does with the calls of a tool, or why it does not act on it.
+	on func(t *chaos.Tool, all []chaos.Tool) (act handler, why string)
+	// watch gets the calls of the other tools. nil: they pass.
+	watch handler
+}
+
+// onAny is the state of a habit that acts on every tool.
+func onAny(act handler) state {
+	return state{on: func(*chaos.Tool, []chaos.Tool) (handler, string) { return act, "" }}
+}
+
+// onEffect is that of one that acts on tools that declare an effect, or why not.
+func onEffect(e chaos.Effect, why string, act handler) state {
+	return state{on: func(t *chaos.Tool, _ []chaos.Tool) (handler, string) {
+		if t.Effect != e {
+			return nil, why
+		}
+		return act, ""
+	}}
+}
+
+const (
+	noEffect = "it is not declared to have an effect"
+	noRead   = "it is not declared to change nothing"
+)
 
 // A rank is a habit's place in the order: a lower one is nearer to the agent.
 type rank int
@@ -51,7 +82,7 @@ const (
 )
 
 // Options are the settings of a habit; nil and the zero value work. A field that the habit does not know and a number
-// below 0 are wrong: [Habit.On] says so. Functions must be safe for concurrent use.
+// below 0 are wrong: [Habit.On] says so.
 type Options struct {
 	_ struct{}
 	// Tools is a glob of the tools on which the habit may act; "": all. All habits know it.
@@ -68,15 +99,12 @@ type Options struct {
 	Wait time.Duration
 	// MaxWait is the longest pause of [Retries]; 0: 30 s. A callee that asks for a longer one is not called again.
 	MaxWait time.Duration
-	// NewKey makes a key for an operation that begins, for [IdempotencyKeys]. No two operations of any processes may
-	// have the same. nil or a key of "": a random text, and in virtual time one that is the same in each run of a cell.
-	NewKey func(ctx context.Context, tool string, args json.RawMessage) string
 	// Reads has for a tool the name of the one that shows its effect, for [LookFirst]. For a tool that it does not name
 	// it is the only one that is declared to change nothing, requires an argument, and requires none that the tool does
 	// not take.
 	Reads map[string]string
 	// Result makes the result of a call whose effect is shown by what the read returned, for [LookFirst]. nil: an object
-	// with the members "done", true, "note", a sentence, and "shown", what the read returned.
+	// with the members "done", true, "note", a sentence, and "shown", what the read returned. It must be safe for concurrent use.
 	Result func(tool string, args, shown json.RawMessage) (json.RawMessage, error)
 }
 
@@ -106,34 +134,28 @@ func (o *Options) habit(h *Habit) *Habit {
 	return h
 }
 
-// facts are what a habit finds out about a tool on which it acts.
-type facts struct {
-	read   read                 // that shows its effect
-	schema *jsonschema.Resolved // of its results
-}
-
-// anyTool has a habit act on every tool.
-func anyTool(*facts, *chaos.Tool, []chaos.Tool) string { return "" }
-
-// find returns what the habit needs to know of a tool, or why it does not act on it.
-func (h *Habit) find(t *chaos.Tool, all []chaos.Tool) (f facts, why string) {
+// find returns what the habit does with the calls of a tool (nil: they pass) and, if it does not act on it, why.
+func (h *Habit) find(s state, t *chaos.Tool, all []chaos.Tool) (do handler, why string) {
 	switch {
-	case h.on == nil:
-		return f, "the habit is the zero value"
 	case len(h.wrong) > 0:
-		return f, "its options are wrong"
+		return nil, "its options are wrong"
 	case !h.tools.Match(t.Name):
-		return f, "the options leave it out"
+		return s.watch, "the options leave it out"
 	}
-	why = h.on(&f, t, all)
-	return f, why
+	if do, why = s.on(t, all); why != "" {
+		do = s.watch
+	}
+	return do, why
 }
 
 // On returns the names of the tools on which the habit can act. If there are none, abstains says why.
 func (h *Habit) On(tools []chaos.Tool) (names []string, abstains string) {
-	reasons := []string{}
+	if h.start == nil {
+		return nil, "the habit is the zero value"
+	}
+	reasons, s := []string{}, h.start(h.options)
 	for i := range tools {
-		if _, why := h.find(&tools[i], tools); why != "" {
+		if _, why := h.find(s, &tools[i], tools); why != "" {
 			reasons = append(reasons, tools[i].Name+": "+why)
 		} else {
 			names = append(names, tools[i].Name)
@@ -154,4 +176,151 @@ func (h *Habit) On(tools []chaos.Tool) (names []string, abstains string) {
 func All() []*Habit {
 	return []*Habit{TellFailures(nil), StopWhenPermanent(nil), OneAtATime(nil), RememberReads(nil),
 		IdempotencyKeys(nil), Retries(nil), LookFirst(nil), CheckResults(nil), Deadlines(nil)}
+}
+
+// A handler does with a call what its habit does.
+type handler func(ctx context.Context, c *call) (json.RawMessage, error)
+
+// A call is one call on its way to a tool.
+type call struct {
+	tool  *chaos.Tool // as it declares itself; with no more than its name if it is not listed
+	args  json.RawMessage
+	habit string // its name
+	// next calls a tool within the habit.
+	next func(ctx context.Context, tool string, args json.RawMessage) (json.RawMessage, error)
+}
+
+// pass hands the call on as it is.
+func (c *call) pass(ctx context.Context) (json.RawMessage, error) {
+	return c.next(ctx, c.tool.Name, c.args)
+}
+
+// own marks a context for calls that the habit makes of its own.
+func (c *call) own(ctx context.Context) context.Context { return chaos.WithHabit(ctx, c.habit) }
+
+func (c *call) changesNothing() bool { return c.tool.Effect == chaos.EffectNone }
+
+// hasKey reports whether the arguments have the key that the tool declares.
+func (c *call) hasKey() bool { return jsonedit.Given(c.args, c.tool.IdempotencyKey) }
+
+// An operation identifies the calls of a tool with equal arguments.
+type operation struct {
+	tool string
+	args uint64
+}
+
+func (c *call) operation() operation { return operation{c.tool.Name, jsonhash.Sum(c.args)} }
+
+// Around returns a function that wraps a registry in habits. It puts them in the order in which they work together,
+// that of [All] from the agent inwards, whatever the order given: all tries of a call have one key, each try has a
+// deadline of its own, and only a good result is remembered. Of two habits of one kind the first is the outer one; nil
+// ones are left out.
+//
+// Each registry that it makes has a state of its own, which grows with the calls that fail. Make one for each run of
+// an agent, or each conversation. The registry that is wrapped must not be nil.
+func Around(all ...*Habit) func(chaos.ToolRegistry) chaos.ToolRegistry {
+	return func(inner chaos.ToolRegistry) chaos.ToolRegistry {
+		return &registry{ToolRegistry: inner, layers: layersOf(all)}
+	}
+}
+
+// A layer is a habit with its state.
+type layer struct {
+	*Habit
+	state
+}
+
+// layersOf starts habits, in their order.
+func layersOf(all []*Habit) (layers []layer) {
+	for _, h := range all {
+		if h != nil && h.start != nil {
+			layers = append(layers, layer{h, h.start(h.options)})
+		}
+	}
+	slices.SortStableFunc(layers, func(a, b layer) int { return cmp.Compare(a.rank, b.rank) })
+	return layers
+}
+
+// A registry is one that habits are around.
+type registry struct {
+	chaos.ToolRegistry
+	layers []layer                            // the outermost first
+	tools  atomic.Pointer[map[string]*listed] // nil: nobody has asked yet
+}
+
+// A listed tool is what the habits know of it.
+type listed struct {
+	chaos.Tool
+	do []handler // of each habit; nil: the calls pass
+}
+
+// Tools lists the tools as they are.
+func (r *registry) Tools(ctx context.Context) ([]chaos.Tool, error) {
+	tools, err := r.ToolRegistry.Tools(ctx)
+	if err == nil {
+		known := make(map[string]*listed, len(tools))
+		for _, t := range tools {
+			known[t.Name] = r.listed(t, tools)
+		}
+		r.tools.Store(&known)
+	}
+	return tools, err
+}
+
+func (r *registry) listed(t chaos.Tool, all []chaos.Tool) *listed {
+	l := &listed{Tool: t}
+	for _, h := range r.layers {
+		do, _ := h.find(h.state, &t, all)
+		l.do = append(l.do, do)
+	}
+	return l
+}
+
+// CallTool has the habits deal with a call. What a program's author knows of the tools does not depend on faults, so
+// asking for it is no call of the agent. If it fails, the next call asks again.
+func (r *registry) CallTool(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
+	if r.tools.Load() == nil {
+		_, _ = r.Tools(chaos.NewContext(spared.NewContext(ctx), nil)) // while it fails, nothing is known of the tools
+	}
+	var known map[string]*listed
+	if now := r.tools.Load(); now != nil {
+		known = *now
+	}
+	return r.call(ctx, known, 0, name, args)
+}
+
+// call has the habits from a place in the order on deal with a call.
+func (r *registry) call(ctx context.Context, known map[string]*listed, place int, name string,
+	args json.RawMessage) (json.RawMessage, error) {
+	t := known[name]
+	if t == nil {
+		t = r.listed(chaos.Tool{Name: name}, nil)
+	}
+	for ; place < len(r.layers); place++ {
+		if t.do[place] == nil {
+			continue
+		}
+		c := &call{tool: &t.Tool, args: args, habit: r.layers[place].Name}
+		c.next = func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
+			return r.call(ctx, known, place+1, name, args)
+		}
+		return t.do[place](ctx, c)
+	}
+	return r.ToolRegistry.CallTool(ctx, name, args)
+}
+
+// draw returns a random number for a call. In virtual time it is a function of the cell, the lane, the operation and
+// the coordinates, so that a run can be repeated. In real time it is not: two processes that meet the same server must
+// not agree.
+func draw(ctx context.Context, op operation, coordinates ...uint64) uint64 {
+	in := chaos.FromContext(ctx)
+	if in == nil || !in.Virtual() {
+		return rand.Uint64()
+	}
+	h := hash.Combine(hash.Mix(in.Seed()), hash.String(in.Cell()))
+	h = hash.Combine(hash.Combine(h, hash.String(chaos.LaneOf(ctx))), hash.String(op.tool))
+	for _, c := range append(coordinates, op.args) {
+		h = hash.Combine(h, c)
+	}
+	return h
 }

@@ -18,17 +18,13 @@ import (
 // the caller gets the failure. A call that has the tool's idempotency key needs no look. Calls about the same thing
 // wait for each other. The name is "look-before-repeat".
 func LookFirst(o *Options) *Habit {
-	h := &Habit{
+	return o.habit(&Habit{
 		Name: "look-before-repeat", Does: "a look before the repeat",
 		Assumes: "what the read returns changes by the effect, within the pause, and meanwhile by nothing else",
 		rank:    rankLook,
-		start: func(o Options) handler {
-			return (&look{o, turns{held: map[operation]*turn{}}}).handle
-		},
+		start:   func(o Options) state { return state{on: (&look{o, turns{held: map[operation]*turn{}}}).on} },
 		options: Options{Tries: 3, Wait: time.Second, Reads: map[string]string{}, Result: wasDone},
-	}
-	h.on = func(f *facts, t *chaos.Tool, all []chaos.Tool) string { return f.findRead(t, all, h.options.Reads) }
-	return o.habit(h)
+	})
 }
 
 func wasDone(tool string, _, shown json.RawMessage) (json.RawMessage, error) {
@@ -45,29 +41,37 @@ type read struct {
 	requires []string
 }
 
-// findRead finds the tool that shows the effect of another. Of several nobody knows which one does.
-func (f *facts) findRead(t *chaos.Tool, all []chaos.Tool, named map[string]string) (why string) {
-	name, isNamed := named[t.Name]
+type look struct {
+	Options
+	turns turns
+}
+
+// on finds the tool that shows the effect of another. Of several nobody knows which one does.
+func (l *look) on(t *chaos.Tool, all []chaos.Tool) (act handler, why string) {
+	name, isNamed := l.Reads[t.Name]
 	if t.Effect != chaos.EffectDone && !isNamed {
-		return noEffect
+		return nil, noEffect
 	}
 	takes, _ := parameters(t)
 	isForeign := func(name string) bool { return !slices.Contains(takes, name) }
-	why = "no tool is known to show its effect"
+	var found []read
 	for i := range all {
 		_, requires := parameters(&all[i])
 		shows := all[i].Name == name
 		if !isNamed {
 			shows = all[i].Effect == chaos.EffectNone && len(requires) > 0 && !slices.ContainsFunc(requires, isForeign)
 		}
-		switch {
-		case shows && f.read.tool != "":
-			return "more than one tool could show its effect: name it in Reads"
-		case shows:
-			f.read, why = read{all[i].Name, requires}, ""
+		if shows {
+			found = append(found, read{all[i].Name, requires})
 		}
 	}
-	return why
+	switch len(found) {
+	case 0:
+		return nil, "no tool is known to show its effect"
+	case 1:
+		return func(ctx context.Context, c *call) (json.RawMessage, error) { return l.handle(ctx, c, found[0]) }, ""
+	}
+	return nil, "more than one tool could show its effect: name it in Reads"
 }
 
 // parameters are the names of the arguments that a tool takes, and of those that it requires.
@@ -80,10 +84,10 @@ func parameters(t *chaos.Tool) (takes, requires []string) {
 }
 
 // question takes the arguments of the read from those of the call. ok is false if the call lacks one.
-func (c *call) question() (question json.RawMessage, ok bool) {
+func (r read) question(c *call) (question json.RawMessage, ok bool) {
 	args, _ := jsonedit.ParseValue(c.args)
 	q := jsonedit.Of(struct{}{})
-	for _, name := range c.read.requires {
+	for _, name := range r.requires {
 		v := args.Get(name)
 		if v == nil {
 			return nil, false
@@ -93,18 +97,13 @@ func (c *call) question() (question json.RawMessage, ok bool) {
 	return q.JSON(), true
 }
 
-type look struct {
-	Options
-	turns turns
-}
-
-func (l *look) handle(ctx context.Context, c *call) (json.RawMessage, error) {
-	question, ok := c.question()
+func (l *look) handle(ctx context.Context, c *call, r read) (json.RawMessage, error) {
+	question, ok := r.question(c)
 	if !ok || c.hasKey() {
 		return c.pass(ctx)
 	}
 	// The effect of another call about the same thing would be taken for that of this one.
-	about := operation{c.read.tool, jsonhash.Sum(question)}
+	about := operation{r.tool, jsonhash.Sum(question)}
 	turn, _, err := l.turns.begin(ctx, about)
 	if err != nil {
 		return nil, err
@@ -115,7 +114,7 @@ func (l *look) handle(ctx context.Context, c *call) (json.RawMessage, error) {
 		if chaos.Sleep(ctx, wait) != nil {
 			return nil, false
 		}
-		seen, err := c.next(own, c.read.tool, question)
+		seen, err := c.next(own, r.tool, question)
 		return seen, failureOf(seen, err) == nil
 	}
 	before, ok := lookAfter(0)

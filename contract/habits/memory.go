@@ -20,13 +20,12 @@ func RememberReads(o *Options) *Habit {
 		Name: "remembered-reads", Does: "remembering equal reads",
 		Assumes: "what a read returns is changed by the agent's own calls alone, or may be as old as the memory",
 		rank:    rankMemory,
-		on: func(_ *facts, t *chaos.Tool, _ []chaos.Tool) string {
-			if t.Effect != chaos.EffectNone {
-				return "it is not declared to change nothing"
-			}
-			return ""
+		start: func(o Options) state {
+			m := remembering(o)
+			s := onEffect(chaos.EffectNone, noRead, m.read)
+			s.watch = m.change
+			return s
 		},
-		watches: true, start: func(o Options) handler { return remembering(o).reads },
 		options: Options{For: time.Minute},
 	})
 }
@@ -38,8 +37,13 @@ func StopWhenPermanent(o *Options) *Habit {
 	return o.habit(&Habit{
 		Name: "stop-when-permanent", Does: "stopping after a permanent failure",
 		Assumes: "a failure that is permanent by its words or status lasts until the agent changes something",
-		rank:    rankStop, on: anyTool,
-		watches: true, start: func(o Options) handler { return remembering(o).refusals },
+		rank:    rankStop,
+		start: func(o Options) state {
+			m := remembering(o)
+			s := onAny(m.refused)
+			s.watch = m.success
+			return s
+		},
 		options: Options{For: time.Minute},
 	})
 }
@@ -87,24 +91,38 @@ func (m *memory) forget(more int) {
 	m.running += more
 }
 
-func (m *memory) reads(ctx context.Context, c *call) (json.RawMessage, error) {
+// change forgets all when a call that may change something begins and ends.
+func (m *memory) change(ctx context.Context, c *call) (json.RawMessage, error) {
 	if !c.changesNothing() {
 		m.forget(1)
 		defer m.forget(-1)
 	}
+	return c.pass(ctx)
+}
+
+func (m *memory) read(ctx context.Context, c *call) (json.RawMessage, error) {
 	op := c.operation()
 	r, ok, changes := m.recall(op)
 	if ok {
 		return bytes.Clone(r.result), nil
 	}
 	result, err := c.pass(ctx)
-	if c.acts && failureOf(result, err) == nil {
+	if failureOf(result, err) == nil {
 		m.keep(op, result, nil, changes)
 	}
 	return result, err
 }
 
-func (m *memory) refusals(ctx context.Context, c *call) (json.RawMessage, error) {
+// success forgets all when a call succeeds that may have changed something.
+func (m *memory) success(ctx context.Context, c *call) (json.RawMessage, error) {
+	result, err := c.pass(ctx)
+	if !c.changesNothing() && failureOf(result, err) == nil {
+		m.forget(0)
+	}
+	return result, err
+}
+
+func (m *memory) refused(ctx context.Context, c *call) (json.RawMessage, error) {
 	op := c.operation()
 	r, ok, changes := m.recall(op)
 	switch {
@@ -113,12 +131,83 @@ func (m *memory) refusals(ctx context.Context, c *call) (json.RawMessage, error)
 	case ok:
 		return nil, fmt.Errorf("not called again: %w", r.err)
 	}
-	result, err := c.pass(ctx)
-	switch f := failureOf(result, err); {
-	case f == nil && !c.changesNothing():
-		m.forget(0)
-	case f != nil && f.class == retryable.Permanent && c.acts:
+	result, err := m.success(ctx, c)
+	if f := failureOf(result, err); f != nil && f.class == retryable.Permanent {
 		m.keep(op, result, err, changes)
 	}
 	return result, err
+}
+
+// OneAtATime makes no two equal calls at once of a tool that is declared to have an effect: the second waits, and gets
+// the answer of the first. If the caller of the first gave up, or the tool panicked, there is none, and the second
+// call is made. The name is "one-at-a-time".
+func OneAtATime(o *Options) *Habit {
+	return o.habit(&Habit{
+		Name: "one-at-a-time", Does: "no two equal effects at once",
+		Assumes: "an agent that asks twice for the same effect at the same time wants it once",
+		rank:    rankSingle,
+		start: func(Options) state {
+			return onEffect(chaos.EffectDone, noEffect, (&turns{held: map[operation]*turn{}}).single)
+		},
+	})
+}
+
+// turns lets one call at a time work for each operation.
+type turns struct {
+	mu   sync.Mutex
+	held map[operation]*turn
+}
+
+// A turn is that of one call.
+type turn struct {
+	over     chan struct{} // closed when it has ended; what follows is set by then
+	answered bool
+	result   json.RawMessage
+	err      error
+}
+
+// begin returns a turn of the caller (mine), once no other call has it, or that of another call which was answered
+// meanwhile. The error is that of a context that ends first.
+func (t *turns) begin(ctx context.Context, op operation) (of *turn, mine bool, err error) {
+	for {
+		t.mu.Lock()
+		other := t.held[op]
+		if other == nil {
+			of = &turn{over: make(chan struct{})}
+			t.held[op] = of
+		}
+		t.mu.Unlock()
+		if other == nil {
+			return of, true, nil
+		}
+		select {
+		case <-other.over:
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
+		}
+		if other.answered {
+			return other, false, nil
+		}
+	}
+}
+
+func (t *turns) end(op operation, mine *turn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.held, op)
+	close(mine.over)
+}
+
+func (t *turns) single(ctx context.Context, c *call) (json.RawMessage, error) {
+	op := c.operation()
+	turn, mine, err := t.begin(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	if mine {
+		defer t.end(op, turn)
+		turn.result, turn.err = c.pass(ctx)
+		turn.answered = turn.err == nil || ctx.Err() == nil
+	}
+	return bytes.Clone(turn.result), turn.err
 }

@@ -3,6 +3,7 @@ package habits
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -19,7 +20,7 @@ func Retries(o *Options) *Habit {
 		Name: nameRetries, Does: "bounded retries with back-off",
 		Assumes: "a failure that is not permanent passes within the pauses, and a tool that refused or turned away " +
 			"the call did nothing",
-		rank: rankRetries, on: anyTool, start: func(o Options) handler { return o.retry },
+		rank: rankRetries, start: func(o Options) state { return onAny(o.retry) },
 		options: Options{Tries: 4, Wait: 250 * time.Millisecond, MaxWait: 30 * time.Second},
 	})
 }
@@ -53,4 +54,26 @@ func (o Options) pause(ctx context.Context, c *call, tries int, asked time.Durat
 		return false
 	}
 	return chaos.Sleep(ctx, wait) == nil
+}
+
+// Deadlines ends the context of a call after a time (After). If the tool returns an error then, the caller gets one that
+// matches [context.DeadlineExceeded]. The name is "deadline".
+func Deadlines(o *Options) *Habit {
+	return o.habit(&Habit{
+		Name: "deadline", Does: "a deadline for each call",
+		Assumes: "the tool returns when its context ends, and a call that takes longer is not worth the wait",
+		rank:    rankDeadline, start: func(o Options) state { return onAny(o.limit) },
+		options: Options{After: 10 * time.Second},
+	})
+}
+
+func (o Options) limit(ctx context.Context, c *call) (json.RawMessage, error) {
+	began := time.Now()
+	limited, cancel := context.WithTimeout(ctx, o.After)
+	defer cancel()
+	result, err := c.pass(limited)
+	if err != nil && time.Since(began) >= o.After && ctx.Err() == nil { // a timer of the tool may be the first to fire
+		err = fmt.Errorf("%s did not answer within %v: %w", c.tool.Name, o.After, context.DeadlineExceeded)
+	}
+	return result, err
 }

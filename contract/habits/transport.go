@@ -63,7 +63,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	r := &registry{ToolRegistry: e, layers: t.layers}
 	l := r.listed(tool, nil)
 	for i, h := range t.layers {
-		l.acts[i] = l.acts[i] && (again || h.rank == rankDeadline)
+		if !again && h.rank != rankDeadline {
+			l.do[i] = nil
+		}
 	}
 	_, err := r.call(req.Context(), map[string]*listed{tool.Name: l}, 0, tool.Name, jsonedit.Of(args).JSON())
 	if e.resp != nil { // also one of a failure
