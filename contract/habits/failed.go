@@ -34,9 +34,10 @@ type failed struct {
 func failureOf(result json.RawMessage, err error) *failed {
 	f := &failed{}
 	status := 0
-	if bad := (*ResultError)(nil); errors.As(err, &bad) {
+	if errors.Is(err, ErrResult) {
 		return &failed{text: err.Error(), class: retryable.Transient, done: true}
-	} else if answer := (*chaoshttp.HTTPError)(nil); errors.As(err, &answer) {
+	}
+	if answer := (*chaoshttp.HTTPError)(nil); errors.As(err, &answer) {
 		status, f.after = answer.StatusCode, headerWait(answer.Header)
 	}
 	switch {
@@ -87,23 +88,11 @@ func textWait(text string) (wait time.Duration) {
 	return wait
 }
 
-// A ResultError is the error of a call whose result [CheckResults] refused. The tool was called, and did its work.
-type ResultError struct {
-	Tool   string
-	Result json.RawMessage // that was refused
-	Err    error           // of the schema, or of encoding/json
-}
-
-// Error says whose result does not fit, and why.
-func (e *ResultError) Error() string {
-	return fmt.Sprintf("%s answered, but the result does not fit its schema: %v", e.Tool, e.Err)
-}
-
-// Unwrap returns Err.
-func (e *ResultError) Unwrap() error { return e.Err }
+// ErrResult is in the error of a call whose result [CheckResults] refused. The tool was called, and did its work.
+var ErrResult = errors.New("the result does not fit its schema")
 
 // CheckResults refuses a result that does not fit the schema that the tool declares ([chaos.Tool].OutputSchema): the
-// caller gets a [*ResultError]. A result that says that the call failed passes; "format" is not checked. The name is
+// caller gets an error that matches [ErrResult]. A result that says that the call failed passes; "format" is not checked. The name is
 // "result-schema".
 func CheckResults(o *Options) *Habit {
 	return o.habit(&Habit{
@@ -139,7 +128,7 @@ func checked(outputSchema json.RawMessage) (act handler, why string) {
 			err = schema.Validate(value)
 		}
 		if err != nil {
-			return nil, &ResultError{Tool: c.tool.Name, Result: result, Err: err}
+			return nil, fmt.Errorf("%s answered, but %w: %w", c.tool.Name, ErrResult, err)
 		}
 		return result, nil
 	}, ""
@@ -149,10 +138,10 @@ func checked(outputSchema json.RawMessage) (act handler, why string) {
 //
 //	{"error":{"tool":"refund","kind":"timeout","retry":"may help","done":"unknown","message":"i/o timeout"}}
 //
-// Kind is "timeout", "refused", "reset", "no such host", "hung up", "certificate", "turned away", "bad result",
-// "permanent" or "other". Retry is "may help", "does not help" or "unknown". Done reports whether a tool that is
-// not declared to change nothing did its work: "yes", "no" or "unknown". The errors of a caller that gave up, and of a
-// cell that ended, stay. The name is "failures-told".
+// Kind is "timeout", "refused", "reset", "no such host", "hung up", "certificate", "bad result" or "other". Retry is "may
+// help", "does not help" or "unknown". Done reports whether a tool that is not declared to change nothing did its work:
+// "yes", "no" or "unknown". The errors of a caller that gave up, and of a cell that ended, stay. The name is
+// "failures-told".
 func TellFailures(o *Options) *Habit {
 	return o.habit(&Habit{
 		Name: "failures-told", Does: "telling a tool's failure in a fixed form",
@@ -175,7 +164,13 @@ func tell(ctx context.Context, c *call) (json.RawMessage, error) {
 		return result, err
 	}
 	f := failureOf(nil, err)
-	t := told{Tool: c.tool.Name, Kind: f.word(), Retry: "unknown", Done: "unknown", Message: f.text}
+	t := told{Tool: c.tool.Name, Kind: string(cmp.Or(f.kind, "other")), Retry: "unknown", Done: "unknown", Message: f.text}
+	switch {
+	case f.done:
+		t.Kind = "bad result"
+	case failure.IsTimeout(f.text):
+		t.Kind = "timeout"
+	}
 	switch {
 	case f.class == retryable.Permanent, f.done && !c.changesNothing():
 		t.Retry = "does not help"
@@ -191,21 +186,4 @@ func tell(ctx context.Context, c *call) (json.RawMessage, error) {
 		t.Done = "no"
 	}
 	return json.Marshal(map[string]told{"error": t})
-}
-
-// word says in a word how the call failed.
-func (f *failed) word() string {
-	switch {
-	case f.done:
-		return "bad result"
-	case failure.IsTimeout(f.text):
-		return "timeout"
-	case f.kind != "":
-		return string(f.kind)
-	case f.class == retryable.Permanent:
-		return "permanent"
-	case f.undone:
-		return "turned away"
-	}
-	return "other"
 }

@@ -61,10 +61,7 @@ func onEffect(e chaos.Effect, why string, act handler) state {
 	}}
 }
 
-const (
-	noEffect = "it is not declared to have an effect"
-	noRead   = "it is not declared to change nothing"
-)
+const noEffect = "it is not declared to have an effect"
 
 // A rank is a habit's place in the order: a lower one is nearer to the agent.
 type rank int

@@ -176,7 +176,7 @@ func TestTheOrderGivenDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := inBubble(t, script, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
 			for range 2 {
-				assert.Equal(rt, `{"error":{"tool":"charge","kind":"permanent","retry":"does not help","done":"unknown","message":"forbidden"}}`,
+				assert.Equal(rt, `{"error":{"tool":"charge","kind":"other","retry":"does not help","done":"unknown","message":"forbidden"}}`,
 					strings.Replace(ask(ctx, tools, "charge", amount), "not called again: ", "", 1))
 			}
 		}, rapid.Permutation(habits.All()).Draw(rt, "order")...)

@@ -22,7 +22,7 @@ func RememberReads(o *Options) *Habit {
 		rank:    rankMemory,
 		start: func(o Options) state {
 			m := remembering(o)
-			s := onEffect(chaos.EffectNone, noRead, m.read)
+			s := onEffect(chaos.EffectNone, "it is not declared to change nothing", m.read)
 			s.watch = m.change
 			return s
 		},

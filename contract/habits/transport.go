@@ -55,7 +55,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	case http.MethodPost, http.MethodPatch:
 		tool.IdempotencyKey = "/" + keyHeader
 		args[keyHeader] = req.Header.Get(keyHeader)
-		args["of"] = []any{req.URL.RawQuery, req.Header["Authorization"], req.Header["Cookie"]}
+		args["of"] = []any{req.URL.String(), req.Header["Authorization"], req.Header["Cookie"]}
 		if again && req.GetBody != nil {
 			args["body"], again = sum(req)
 		}
