@@ -101,7 +101,8 @@ type Options struct {
 	// not take.
 	Reads map[string]string
 	// Result makes the result of a call whose effect is shown by what the read returned, for [LookFirst]. nil: an object
-	// with the members "done", true, "note", a sentence, and "shown", what the read returned. It must be safe for concurrent use.
+	// with the members "done", true, "note", a sentence, and "shown", what the read returned. It must be
+	// safe for concurrent use.
 	Result func(tool string, args, shown json.RawMessage) (json.RawMessage, error)
 }
 
@@ -217,7 +218,7 @@ func (c *call) operation() operation { return operation{c.tool.Name, jsonhash.Su
 // an agent, or each conversation. The registry that is wrapped must not be nil.
 func Around(all ...*Habit) func(chaos.ToolRegistry) chaos.ToolRegistry {
 	return func(inner chaos.ToolRegistry) chaos.ToolRegistry {
-		return &registry{ToolRegistry: inner, layers: layersOf(all)}
+		return wrap(inner, layersOf(all))
 	}
 }
 
@@ -238,72 +239,59 @@ func layersOf(all []*Habit) (layers []layer) {
 	return layers
 }
 
-// A registry is one that habits are around.
-type registry struct {
-	chaos.ToolRegistry
-	layers []layer                            // the outermost first
-	tools  atomic.Pointer[map[string]*listed] // nil: nobody has asked yet
+// wrap puts layers around a registry, the last one innermost.
+func wrap(r chaos.ToolRegistry, layers []layer) chaos.ToolRegistry {
+	for _, l := range slices.Backward(layers) {
+		r = &registry{ToolRegistry: r, layer: l}
+	}
+	return r
 }
 
-// A listed tool is what the habits know of it.
+// A registry is one that a habit is around.
+type registry struct {
+	chaos.ToolRegistry
+	layer
+	known atomic.Pointer[map[string]listed] // nil: nobody has asked yet
+}
+
+// A listed tool is what the habit knows of it.
 type listed struct {
 	chaos.Tool
-	do []handler // of each habit; nil: the calls pass
+	do handler // nil: its calls pass
 }
 
 // Tools lists the tools as they are.
 func (r *registry) Tools(ctx context.Context) ([]chaos.Tool, error) {
 	tools, err := r.ToolRegistry.Tools(ctx)
 	if err == nil {
-		known := make(map[string]*listed, len(tools))
+		known := make(map[string]listed, len(tools))
 		for _, t := range tools {
-			known[t.Name] = r.listed(t, tools)
+			do, _ := r.find(r.state, &t, tools)
+			known[t.Name] = listed{t, do}
 		}
-		r.tools.Store(&known)
+		r.known.Store(&known)
 	}
 	return tools, err
 }
 
-func (r *registry) listed(t chaos.Tool, all []chaos.Tool) *listed {
-	l := &listed{Tool: t}
-	for _, h := range r.layers {
-		do, _ := h.find(h.state, &t, all)
-		l.do = append(l.do, do)
-	}
-	return l
-}
-
-// CallTool has the habits deal with a call. What a program's author knows of the tools does not depend on faults, so
-// asking for it is no call of the agent. If it fails, the next call asks again.
+// CallTool has the habit deal with a call. What a program's author knows of the tools does not depend on faults, so
+// asking for it is no call of the agent. If it fails, nothing is known of them, and the next call asks again.
 func (r *registry) CallTool(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
-	if r.tools.Load() == nil {
-		_, _ = r.Tools(chaos.NewContext(spared.NewContext(ctx), nil)) // while it fails, nothing is known of the tools
+	if r.known.Load() == nil {
+		_, _ = r.Tools(chaos.NewContext(spared.NewContext(ctx), nil))
 	}
-	var known map[string]*listed
-	if now := r.tools.Load(); now != nil {
-		known = *now
+	var t listed
+	if known := r.known.Load(); known != nil {
+		t = (*known)[name]
 	}
-	return r.call(ctx, known, 0, name, args)
-}
-
-// call has the habits from a place in the order on deal with a call.
-func (r *registry) call(ctx context.Context, known map[string]*listed, place int, name string,
-	args json.RawMessage) (json.RawMessage, error) {
-	t := known[name]
-	if t == nil {
-		t = r.listed(chaos.Tool{Name: name}, nil)
+	if t.Name == "" {
+		t.Name = name
+		t.do, _ = r.find(r.state, &t.Tool, nil)
 	}
-	for ; place < len(r.layers); place++ {
-		if t.do[place] == nil {
-			continue
-		}
-		c := &call{tool: &t.Tool, args: args, habit: r.layers[place].Name}
-		c.next = func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
-			return r.call(ctx, known, place+1, name, args)
-		}
-		return t.do[place](ctx, c)
+	if t.do == nil {
+		return r.ToolRegistry.CallTool(ctx, name, args)
 	}
-	return r.ToolRegistry.CallTool(ctx, name, args)
+	return t.do(ctx, &call{tool: &t.Tool, args: args, habit: r.Name, next: r.ToolRegistry.CallTool})
 }
 
 // draw returns a random number for a call. In virtual time it is a function of the cell, the lane, the operation and

@@ -42,32 +42,25 @@ type transport struct {
 
 // RoundTrip has the habits deal with a request as with a call of a tool.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL == nil || req.Header == nil {
-		return t.base.RoundTrip(req) // which refuses it
-	}
-	e := &exchange{base: t.base, req: req}
-	tool := chaos.Tool{Name: chaoshttp.Target(req)}
+	e := &exchange{base: t.base, req: req, tool: chaos.Tool{Name: chaoshttp.Target(req)}}
 	args := map[string]any{}
 	again := req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
 	switch req.Method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
-		tool.Effect = chaos.EffectNone // done twice it is as if done once
+		e.tool.Effect = chaos.EffectNone // done twice it is as if done once
 	case http.MethodPost, http.MethodPatch:
-		tool.IdempotencyKey = "/" + keyHeader
+		e.tool.IdempotencyKey = "/" + keyHeader
 		args[keyHeader] = req.Header.Get(keyHeader)
 		args["of"] = []any{req.URL.String(), req.Header["Authorization"], req.Header["Cookie"]}
 		if again && req.GetBody != nil {
 			args["body"], again = sum(req)
 		}
 	}
-	r := &registry{ToolRegistry: e, layers: t.layers}
-	l := r.listed(tool, nil)
-	for i, h := range t.layers {
-		if !again && h.rank != rankDeadline {
-			l.do[i] = nil
-		}
+	layers := t.layers
+	if !again {
+		layers = slices.DeleteFunc(slices.Clone(layers), func(l layer) bool { return l.rank != rankDeadline })
 	}
-	_, err := r.call(req.Context(), map[string]*listed{tool.Name: l}, 0, tool.Name, jsonedit.Of(args).JSON())
+	_, err := wrap(e, layers).CallTool(req.Context(), e.tool.Name, jsonedit.Of(args).JSON())
 	if e.resp != nil { // also one of a failure
 		return e.resp, nil
 	}
@@ -86,12 +79,15 @@ func sum(req *http.Request) (sum uint64, ok bool) {
 
 // An exchange is the registry of one tool, which sends a request.
 type exchange struct {
-	chaos.ToolRegistry // nil: nobody lists it
-	base               http.RoundTripper
-	req                *http.Request
-	again              bool           // it was sent before
-	resp               *http.Response // of the last try
+	base  http.RoundTripper
+	req   *http.Request
+	tool  chaos.Tool
+	again bool           // it was sent before
+	resp  *http.Response // of the last try
 }
+
+// Tools lists the request.
+func (e *exchange) Tools(context.Context) ([]chaos.Tool, error) { return []chaos.Tool{e.tool}, nil }
 
 // CallTool sends the request with the key that the arguments have. It drops the response of the try before.
 func (e *exchange) CallTool(ctx context.Context, _ string, args json.RawMessage) (json.RawMessage, error) {
@@ -100,40 +96,42 @@ func (e *exchange) CallTool(ctx context.Context, _ string, args json.RawMessage)
 	if deadline, ok := ctx.Deadline(); ok {
 		own, cancel = context.WithDeadline(own, deadline)
 	}
-	req := e.req.Clone(own)
-	if e.again {
-		req = req.WithContext(chaos.WithHabit(own, nameRetries))
-		if e.resp != nil {
-			_, _ = io.CopyN(io.Discard, e.resp.Body, 4096) // so that the connection can be used again
-			_ = e.resp.Body.Close()
-			e.resp = nil
+	req, err := e.next(own)
+	if err == nil {
+		if v, _ := jsonedit.ParseValue(args); v.Get(keyHeader).String() != "" {
+			req.Header.Set(keyHeader, v.Get(keyHeader).String())
 		}
-		if e.req.GetBody != nil {
-			body, err := e.req.GetBody()
-			if err != nil {
-				cancel()
-				return nil, err
-			}
-			req.Body = body
-		}
+		e.resp, err = e.base.RoundTrip(req)
 	}
-	e.again = true
-	if v, _ := jsonedit.ParseValue(args); v.Get(keyHeader).String() != "" {
-		req.Header.Set(keyHeader, v.Get(keyHeader).String())
-	}
-	resp, err := e.base.RoundTrip(req)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	body := &ending{resp.Body, cancel}
-	if resp.StatusCode != http.StatusSwitchingProtocols { // whose body can also be written to
-		resp.Body = body
+	body := &ending{e.resp.Body, cancel}
+	if e.resp.StatusCode != http.StatusSwitchingProtocols { // whose body can also be written to
+		e.resp.Body = body
 	}
-	if e.resp = resp; resp.StatusCode >= http.StatusBadRequest {
-		return nil, &chaoshttp.HTTPError{StatusCode: resp.StatusCode, Header: resp.Header}
+	if e.resp.StatusCode >= http.StatusBadRequest {
+		err = &chaoshttp.HTTPError{StatusCode: e.resp.StatusCode, Header: e.resp.Header}
 	}
-	return nil, nil
+	return nil, err
+}
+
+// next is the request of the next try.
+func (e *exchange) next(ctx context.Context) (req *http.Request, err error) {
+	if !e.again {
+		e.again = true
+		return e.req.Clone(ctx), nil
+	}
+	req = e.req.Clone(chaos.WithHabit(ctx, nameRetries))
+	if e.req.GetBody != nil {
+		req.Body, err = e.req.GetBody()
+	}
+	if e.resp != nil && err == nil {
+		_, _ = io.CopyN(io.Discard, e.resp.Body, 4096) // so that the connection can be used again
+		_ = e.resp.Body.Close()
+	}
+	return req, err
 }
 
 // An ending body ends the context of its exchange when it is closed.
