@@ -76,7 +76,8 @@ func headerWait(h http.Header) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-var saidWait = regexp.MustCompile(`(?i)\b(?:try again|retry)[ -](?:in|after):? ([\d.]+(?:ms|s|m|h|[\d.])*)\b(?: ([a-z]+))?`)
+var saidWait = regexp.MustCompile(`(?i)\b(?:try again|retry)[ -](?:in|after):? ` +
+	`([\d.]+(?:ms|s|m|h|[\d.])*)\b(?: ([a-z]+))?`)
 
 // textWait reads from a text how long to wait, as "try again in 1m30s" or "retry after 5 seconds"; 0: it does not say.
 func textWait(text string) (wait time.Duration) {
@@ -92,8 +93,8 @@ func textWait(text string) (wait time.Duration) {
 var ErrResult = errors.New("the result does not fit its schema")
 
 // CheckResults refuses a result that does not fit the schema that the tool declares ([chaos.Tool].OutputSchema): the
-// caller gets an error that matches [ErrResult]. A result that says that the call failed passes; "format" is not checked. The name is
-// "result-schema".
+// caller gets an error that matches [ErrResult]. A result that says that the call failed passes; "format" is not
+// checked. The name is "result-schema".
 func CheckResults(o *Options) *Habit {
 	return o.habit(&Habit{
 		Name: "result-schema", Does: "refusing a result that its schema refuses",
@@ -138,9 +139,9 @@ func checked(outputSchema json.RawMessage) (act handler, why string) {
 //
 //	{"error":{"tool":"refund","kind":"timeout","retry":"may help","done":"unknown","message":"i/o timeout"}}
 //
-// Kind is "timeout", "refused", "reset", "no such host", "hung up", "certificate", "bad result" or "other". Retry is "may
-// help", "does not help" or "unknown". Done reports whether a tool that is not declared to change nothing did its work:
-// "yes", "no" or "unknown". The errors of a caller that gave up, and of a cell that ended, stay. The name is
+// Kind is "timeout", "refused", "reset", "no such host", "hung up", "certificate", "bad result" or "other". Retry is
+// "may help", "does not help" or "unknown". Done reports whether a tool that is not declared to change nothing did its
+// work: "yes", "no" or "unknown". The errors of a caller that gave up, and of a cell that ended, stay. The name is
 // "failures-told".
 func TellFailures(o *Options) *Habit {
 	return o.habit(&Habit{

@@ -11,10 +11,10 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-// IdempotencyKeys puts a key into a call of a tool that declares one ([chaos.Tool].IdempotencyKey), if the agent
-// gave none. A call with equal arguments after one that failed gets the same key, since the failed one may have done its
+// IdempotencyKeys puts a key into a call of a tool that declares one ([chaos.Tool].IdempotencyKey), if the agent gave
+// none. A call with equal arguments after one that failed gets the same key, since the failed one may have done its
 // work. A success uses the key up, so that two wanted equal effects are two; of two calls at once each has its own.
-// The name is "idempotency-key".
+// A key is random, and in virtual time the same in each run of a cell. The name is "idempotency-key".
 func IdempotencyKeys(o *Options) *Habit {
 	return o.habit(&Habit{
 		Name: "idempotency-key", Does: "an idempotency key",
@@ -80,8 +80,7 @@ func (k *keys) take(ctx context.Context, op operation) string {
 	if in := chaos.FromContext(ctx); in == nil || !in.Virtual() {
 		return crand.Text()
 	}
-	// A key is the same in each run of a cell. Lanes run at the same time, so what one of them counts must not depend on
-	// another.
+	// Lanes run at the same time, so what one of them counts must not depend on another.
 	at := operation{chaos.LaneOf(ctx) + "\n" + op.tool, op.args}
 	k.begun[at]++
 	return fmt.Sprintf("%016x%016x", draw(ctx, op, k.begun[at], 1), draw(ctx, op, k.begun[at], 2))

@@ -22,7 +22,8 @@ func RememberReads(o *Options) *Habit {
 		rank:    rankMemory,
 		start: func(o Options) state {
 			m := remembering(o)
-			s := onEffect(chaos.EffectNone, "it is not declared to change nothing", m.read)
+			good := func(f *failed) bool { return f == nil }
+			s := onEffect(chaos.EffectNone, "it is not declared to change nothing", m.answering(m.change, good))
 			s.watch = m.change
 			return s
 		},
@@ -40,7 +41,8 @@ func StopWhenPermanent(o *Options) *Habit {
 		rank:    rankStop,
 		start: func(o Options) state {
 			m := remembering(o)
-			s := onAny(m.refused)
+			final := func(f *failed) bool { return f != nil && f.class == retryable.Permanent }
+			s := onAny(m.answering(m.success, final))
 			s.watch = m.success
 			return s
 		},
@@ -100,19 +102,6 @@ func (m *memory) change(ctx context.Context, c *call) (json.RawMessage, error) {
 	return c.pass(ctx)
 }
 
-func (m *memory) read(ctx context.Context, c *call) (json.RawMessage, error) {
-	op := c.operation()
-	r, ok, changes := m.recall(op)
-	if ok {
-		return bytes.Clone(r.result), nil
-	}
-	result, err := c.pass(ctx)
-	if failureOf(result, err) == nil {
-		m.keep(op, result, nil, changes)
-	}
-	return result, err
-}
-
 // success forgets all when a call succeeds that may have changed something.
 func (m *memory) success(ctx context.Context, c *call) (json.RawMessage, error) {
 	result, err := c.pass(ctx)
@@ -122,20 +111,23 @@ func (m *memory) success(ctx context.Context, c *call) (json.RawMessage, error) 
 	return result, err
 }
 
-func (m *memory) refused(ctx context.Context, c *call) (json.RawMessage, error) {
-	op := c.operation()
-	r, ok, changes := m.recall(op)
-	switch {
-	case ok && r.err == nil:
-		return bytes.Clone(r.result), nil
-	case ok:
-		return nil, fmt.Errorf("not called again: %w", r.err)
+// answering returns a handler that answers from memory, or makes the call and remembers the answers to keep.
+func (m *memory) answering(pass handler, keeps func(*failed) bool) handler {
+	return func(ctx context.Context, c *call) (json.RawMessage, error) {
+		op := c.operation()
+		r, ok, changes := m.recall(op)
+		switch {
+		case ok && r.err == nil:
+			return bytes.Clone(r.result), nil
+		case ok:
+			return nil, fmt.Errorf("not called again: %w", r.err)
+		}
+		result, err := pass(ctx, c)
+		if keeps(failureOf(result, err)) {
+			m.keep(op, result, err, changes)
+		}
+		return result, err
 	}
-	result, err := m.success(ctx, c)
-	if f := failureOf(result, err); f != nil && f.class == retryable.Permanent {
-		m.keep(op, result, err, changes)
-	}
-	return result, err
 }
 
 // OneAtATime makes no two equal calls at once of a tool that is declared to have an effect: the second waits, and gets

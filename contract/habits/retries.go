@@ -56,8 +56,8 @@ func (o Options) pause(ctx context.Context, c *call, tries int, asked time.Durat
 	return chaos.Sleep(ctx, wait) == nil
 }
 
-// Deadlines ends the context of a call after a time (After). If the tool returns an error then, the caller gets one that
-// matches [context.DeadlineExceeded]. The name is "deadline".
+// Deadlines ends the context of a call after a time (After). If the tool returns an error then, the caller gets one
+// that matches [context.DeadlineExceeded]. The name is "deadline".
 func Deadlines(o *Options) *Habit {
 	return o.habit(&Habit{
 		Name: "deadline", Does: "a deadline for each call",
