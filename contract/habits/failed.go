@@ -83,7 +83,7 @@ var saidWait = regexp.MustCompile(`(?i)\b(?:try again|retry)[ -](?:in|after):? `
 func textWait(text string) (wait time.Duration) {
 	m := append(saidWait.FindStringSubmatch(text), "", "", "")
 	wait, err := time.ParseDuration(m[1])
-	if unit := strings.ToLower(m[2]); err != nil && (unit == "" || strings.HasPrefix("seconds", unit)) {
+	if unit := strings.ToLower(m[2]); err != nil && (unit == "" || unit == "s" || strings.HasPrefix(unit, "sec")) {
 		wait, _ = time.ParseDuration(m[1] + "s")
 	}
 	return wait
