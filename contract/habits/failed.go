@@ -12,12 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 	"github.com/shakedown-go/shakedown/internal/failure"
 	"github.com/shakedown-go/shakedown/internal/retryable"
+	"github.com/shakedown-go/shakedown/internal/schema"
 )
 
 // A failed is what is known of how a call failed.
@@ -110,12 +109,7 @@ func checked(outputSchema json.RawMessage) (act handler, why string) {
 	if len(outputSchema) == 0 {
 		return nil, "it declares no output schema"
 	}
-	var s jsonschema.Schema
-	var schema *jsonschema.Resolved
-	err := json.Unmarshal(outputSchema, &s)
-	if err == nil {
-		schema, err = s.Resolve(nil)
-	}
+	demanded, err := schema.Read(string(outputSchema))
 	if err != nil {
 		return nil, fmt.Sprintf("its output schema cannot be used: %v", err)
 	}
@@ -126,7 +120,7 @@ func checked(outputSchema json.RawMessage) (act handler, why string) {
 		}
 		var value any
 		if err = json.Unmarshal(result, &value); err == nil {
-			err = schema.Validate(value)
+			err = demanded.Validate(value)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s answered, but %w: %w", c.tool.Name, ErrResult, err)

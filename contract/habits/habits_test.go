@@ -193,12 +193,19 @@ func TestCheckResults(t *testing.T) {
 		assert.True(t, strings.HasPrefix("error: "+err.Error(), bad), err)
 	}
 	for schema, want := range map[string]string{
-		"": "x: it declares no output schema", `{"type":7}`: "x: its output schema cannot be used",
+		"": "x: it declares no output schema", `{"$ref":"#"}`: "x: its output schema cannot be used", `{"type":7}`: "x: its output schema cannot be used",
 		`{"$ref":"https://example.com/schema"}`: "x: its output schema cannot be used",
 	} {
 		_, why := habits.CheckResults(nil).On([]chaos.Tool{{Name: "x", OutputSchema: json.RawMessage(schema)}})
 		assert.Contains(t, why, want)
 	}
+}
+
+// The schema of a tool is data of whoever wrote it: of another dialect it judges as it says.
+func TestCheckResultsOfAnotherDialect(t *testing.T) {
+	d := newDesk(nil)
+	d.tools[0].OutputSchema = json.RawMessage(`{"$schema":"http://json-schema.org/draft-07/schema","type":"object"}`)
+	assert.Equal(t, `{"refunds":0}`, ask(t.Context(), habits.Around(habits.CheckResults(nil))(d), "get", order))
 }
 
 // A bad result of a read is worth another try; that of an effect is not, since its work was done.
