@@ -13,8 +13,9 @@ import (
 // A Schema judges values. It is safe for concurrent use.
 type Schema struct{ resolved *jsonschema.Resolved }
 
-// Read reads a schema of draft 2020-12 or draft 7 whose references are JSON pointers and go in no circle. It checks the
-// dialect, because the library does so only when it validates, and accepts a final '#' in the name of one dialect alone.
+// Read reads a schema of draft 2020-12 or draft 7 whose references are JSON pointers and go in no circle. It checks
+// the dialect, because the library does so only when it validates, and accepts a final '#' in the name of one dialect
+// alone.
 func Read(text string) (s *Schema, err error) {
 	defer recovered(&err)
 	if err := schemaLoop(text); err != nil {
