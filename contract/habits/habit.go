@@ -34,6 +34,7 @@ type Habit struct {
 	rank    rank
 	options Options
 	tools   *glob.Glob // Options.Tools
+	only    []string   // of these tools; nil: all
 	wrong   []string   // what is wrong with the options that were given
 	start   func(o Options) state
 }
@@ -139,6 +140,8 @@ func (h *Habit) find(s state, t *chaos.Tool, all []chaos.Tool) (do handler, why 
 		return nil, "its options are wrong"
 	case !h.tools.Match(t.Name):
 		return s.watch, "the options leave it out"
+	case h.only != nil && !slices.Contains(h.only, t.Name):
+		return s.watch, "it is not for this tool"
 	}
 	if do, why = s.on(t, all); why != "" {
 		do = s.watch
@@ -168,6 +171,13 @@ func (h *Habit) On(tools []chaos.Tool) (names []string, abstains string) {
 		return nil, "there are no tools"
 	}
 	return nil, text.Some(reasons, 3)
+}
+
+// Only returns the habit for some of the tools on which it acts, by their names.
+func (h *Habit) Only(tools ...string) *Habit {
+	own := *h
+	own.only = append([]string{}, tools...)
+	return &own
 }
 
 // All returns the habits of this package with their defaults, in the order of [Around].

@@ -145,6 +145,19 @@ func TestAll(t *testing.T) {
 	}, on)
 }
 
+// A habit for some tools acts on no others, but sees what they change.
+func TestOnly(t *testing.T) {
+	names, why := habits.Retries(nil).Only("note", "refund").On(newDesk(nil).tools)
+	assert.Equal(t, []string{"refund", "note"}, names)
+	assert.Empty(t, why)
+	_, why = habits.Retries(&habits.Options{Tools: "get"}).Only().On(newDesk(nil).tools[:1])
+	assert.Equal(t, "get: it is not for this tool", why)
+	r := (&trial{ask: []string{"get " + order, "clock " + order, "refund " + order, "get " + order, "get " + order},
+		want: []string{`{"refunds":0}`, `"2000-01-01 00:00:00 +0000 UTC"`, `"refunded"`, `{"refunds":1}`, `{"refunds":1}`},
+		done: []string{"refund 7"}}).run(t, habits.RememberReads(nil).Only("get"))
+	assert.Len(t, r.calls(), 4)
+}
+
 // Wrong options make a habit abstain, and say so; it then changes nothing.
 func TestWrongOptions(t *testing.T) {
 	for want, h := range map[string]*habits.Habit{
