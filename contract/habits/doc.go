@@ -7,6 +7,8 @@
 //
 //	report, err := m.Run(ctx, &contract.RunOptions{Around: habits.Around(habits.Retries(nil))})
 //
+// [Transport] has those that make sense over HTTP. All take the same [Options].
+//
 // # Where a habit acts
 //
 // Each [Habit] needs something of a tool: that it declares a key, that it is declared to change nothing. Where that
