@@ -7,6 +7,8 @@
 //
 //	report, err := m.Run(ctx, &contract.RunOptions{Around: habits.Around(habits.Retries(nil))})
 //
+// [Transport] has those that make sense over HTTP. All take the same [Options].
+//
 // # Where a habit acts
 //
 // Each [Habit] needs something of a tool: that it declares a key, that it is declared to change nothing. Where that
@@ -24,9 +26,9 @@
 // # Failures
 //
 // A call failed if it returned an error, or a result that says so, such as {"error": "busy"}. By its words and its
-// status a failure is permanent, or may pass. The tool did nothing if the connection was refused, the host was not found or
-// the caller was turned away (429, "too many requests", 503 with Retry-After). Otherwise, unless the failure is
-// permanent, nobody knows whether it did its work.
+// status a failure is permanent, or may pass. The tool did nothing if the connection was refused, the host was not
+// found or the caller was turned away (429, "too many requests", 503 with Retry-After). Otherwise, unless the failure
+// is permanent, nobody knows whether it did its work.
 //
 // What the functions of this package return is safe for concurrent use, and starts no goroutine. A wait ends when its
 // context does. A panic of a tool reaches the caller.

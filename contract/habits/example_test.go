@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
@@ -57,6 +59,27 @@ func ExampleHabit_On() {
 	// a look before the repeat                      ["refund"]
 	// refusing a result that its schema refuses     [] get: it declares no output schema, refund: it declares no output schema
 	// a deadline for each call                      ["get" "refund"]
+}
+
+// A program without tools has habits in its transport: what may have been done is sent again with the same key.
+func ExampleTransport() {
+	keys := map[string]bool{}
+	lossy := roundTripper(func(r *http.Request) (*http.Response, error) {
+		key := r.Header.Get("Idempotency-Key")
+		if !keys[key] {
+			keys[key] = true
+			return nil, errors.New("connection reset by peer") // the reply is lost
+		}
+		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+	})
+	client := &http.Client{Transport: habits.Transport(lossy, habits.Retries(nil), habits.IdempotencyKeys(nil))}
+	resp, err := client.Post("https://pay.example/charges", "application/json", strings.NewReader(`{"amount": 5}`))
+	if err != nil {
+		panic(err)
+	}
+	_ = resp.Body.Close()
+	fmt.Println(resp.StatusCode, len(keys), "key")
+	// Output: 200 1 key
 }
 
 // A matrix tries a habit outside of the faults: the agent gives up at the first failure, and the habit does not.

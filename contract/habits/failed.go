@@ -2,18 +2,21 @@ package habits
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 	"github.com/shakedown-go/shakedown/internal/failure"
 	"github.com/shakedown-go/shakedown/internal/retryable"
+	"github.com/shakedown-go/shakedown/internal/schema"
 )
 
 // A failed is what is known of how a call failed.
@@ -30,9 +33,10 @@ type failed struct {
 func failureOf(result json.RawMessage, err error) *failed {
 	f := &failed{}
 	status := 0
-	if bad := (*ResultError)(nil); errors.As(err, &bad) {
+	if errors.Is(err, ErrResult) {
 		return &failed{text: err.Error(), class: retryable.Transient, done: true}
-	} else if answer := (*chaoshttp.HTTPError)(nil); errors.As(err, &answer) {
+	}
+	if answer := (*chaoshttp.HTTPError)(nil); errors.As(err, &answer) {
 		status, f.after = answer.StatusCode, headerWait(answer.Header)
 	}
 	switch {
@@ -56,33 +60,125 @@ func failureOf(result json.RawMessage, err error) *failed {
 var undone = regexp.MustCompile(`(?i)\btoo many (?:\w+ )?requests\b|\brate[ -]?limit (?:is )?(?:reached|exceeded)\b|` +
 	`\brate[ -]?limited\b|\bno route to host\b|\bunknown tool\b`)
 
-// doubtful reports whether nobody knows if the tool did its work.
-func (f *failed) doubtful() bool { return !f.undone && !f.done && f.class != retryable.Permanent }
+// doubtful reports whether the call failed and nobody knows if the tool did its work.
+func (f *failed) doubtful() bool {
+	return f != nil && !f.undone && !f.done && f.class != retryable.Permanent
+}
 
 // headerWait reads a Retry-After header, of seconds or a date (RFC 9110, section 10.2.3); 0: there is none.
 func headerWait(h http.Header) time.Duration {
 	said := h.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(said, 10, 32); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
 	if date, err := http.ParseTime(said); err == nil {
 		return max(0, time.Until(date))
 	}
-	return 0
+	seconds, _ := strconv.ParseUint(said, 10, 32)
+	return time.Duration(seconds) * time.Second
 }
 
 var saidWait = regexp.MustCompile(`(?i)\b(?:try again|retry)[ -](?:in|after):? ` +
-	`(?:((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)\b|(\d+(?:\.\d+)?)\b(?: ([a-z]+))?)`)
+	`([\d.]+(?:ms|s|m|h|[\d.])*)\b(?: ([a-z]+))?`)
 
 // textWait reads from a text how long to wait, as "try again in 1m30s" or "retry after 5 seconds"; 0: it does not say.
-func textWait(text string) time.Duration {
-	m := saidWait.FindStringSubmatch(text)
-	if m == nil || !slices.Contains([]string{"", "s", "sec", "secs", "second", "seconds"}, strings.ToLower(m[3])) {
-		return 0
-	}
-	wait, err := time.ParseDuration(cmp.Or(m[1], m[2]+"s"))
-	if err != nil {
-		return 0 // more than a duration holds
+func textWait(text string) (wait time.Duration) {
+	m := append(saidWait.FindStringSubmatch(text), "", "", "")
+	wait, err := time.ParseDuration(m[1])
+	if unit := strings.ToLower(m[2]); err != nil && (unit == "" || unit == "s" || strings.HasPrefix(unit, "sec")) {
+		wait, _ = time.ParseDuration(m[1] + "s")
 	}
 	return wait
+}
+
+// ErrResult is in the error of a call whose result [CheckResults] refused. The tool was called, and did its work.
+var ErrResult = errors.New("the result does not fit its schema")
+
+// CheckResults refuses a result that does not fit the schema that the tool declares ([chaos.Tool].OutputSchema): the
+// caller gets an error that matches [ErrResult]. A result that says that the call failed passes; "format" is not
+// checked. The name is "result-schema".
+func CheckResults(o *Options) *Habit {
+	return o.habit(&Habit{
+		Name: "result-schema", Does: "refusing a result that its schema refuses",
+		Assumes: "the tool's output schema accepts all that it rightly returns",
+		rank:    rankSchema,
+		start: func(Options) state {
+			return state{on: func(t *chaos.Tool, _ []chaos.Tool) (handler, string) { return checked(t.OutputSchema) }}
+		},
+	})
+}
+
+func checked(outputSchema json.RawMessage) (act handler, why string) {
+	if len(outputSchema) == 0 {
+		return nil, "it declares no output schema"
+	}
+	demanded, err := schema.Read(string(outputSchema))
+	if err != nil {
+		return nil, fmt.Sprintf("its output schema cannot be used: %v", err)
+	}
+	return func(ctx context.Context, c *call) (json.RawMessage, error) {
+		result, err := c.pass(ctx)
+		if err != nil || failure.Read(result) == failure.Failed {
+			return result, err
+		}
+		var value any
+		if err = json.Unmarshal(result, &value); err == nil {
+			err = demanded.Validate(value)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s answered, but %w: %w", c.tool.Name, ErrResult, err)
+		}
+		return result, nil
+	}, ""
+}
+
+// TellFailures gives the caller the error of a call as a result in a fixed form:
+//
+//	{"error":{"tool":"refund","kind":"timeout","retry":"may help","done":"unknown","message":"i/o timeout"}}
+//
+// Kind is "timeout", "refused", "reset", "no such host", "hung up", "certificate", "bad result" or "other". Retry is
+// "may help", "does not help" or "unknown". Done reports whether a tool that is not declared to change nothing did its
+// work: "yes", "no" or "unknown". The errors of a caller that gave up, and of a cell that ended, stay. The name is
+// "failures-told".
+func TellFailures(o *Options) *Habit {
+	return o.habit(&Habit{
+		Name: "failures-told", Does: "telling a tool's failure in a fixed form",
+		Assumes: "the agent gives results to a model that heeds them, and does not take every result for a success",
+		rank:    rankTell, start: func(Options) state { return onAny(tell) },
+	})
+}
+
+type told struct {
+	Tool    string `json:"tool"`
+	Kind    string `json:"kind"`
+	Retry   string `json:"retry"`
+	Done    string `json:"done,omitempty"`
+	Message string `json:"message"`
+}
+
+func tell(ctx context.Context, c *call) (json.RawMessage, error) {
+	result, err := c.pass(ctx)
+	if err == nil || ctx.Err() != nil || errors.Is(err, chaos.ErrCellEnded) {
+		return result, err
+	}
+	f := failureOf(nil, err)
+	t := told{Tool: c.tool.Name, Kind: string(cmp.Or(f.kind, "other")), Retry: "unknown", Done: "unknown", Message: f.text}
+	switch {
+	case f.done:
+		t.Kind = "bad result"
+	case failure.IsTimeout(f.text):
+		t.Kind = "timeout"
+	}
+	switch {
+	case f.class == retryable.Permanent, f.done && !c.changesNothing():
+		t.Retry = "does not help"
+	case f.class == retryable.Transient:
+		t.Retry = "may help"
+	}
+	switch {
+	case c.changesNothing():
+		t.Done = "" // there is nothing to be done
+	case f.done:
+		t.Done = "yes"
+	case f.undone:
+		t.Done = "no"
+	}
+	return json.Marshal(map[string]told{"error": t})
 }

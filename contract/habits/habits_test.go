@@ -189,20 +189,23 @@ func TestCheckResults(t *testing.T) {
 	}
 	for _, doc := range []string{`{}`, `{"refunds":"none"}`, `{"refunds":1`, `null`, ``} {
 		_, err := habits.Around(habits.CheckResults(nil))(newDesk(map[string][]step{"get": {says(doc)}})).CallTool(t.Context(), "get", json.RawMessage(order))
-		var refused *habits.ResultError
-		require.ErrorAs(t, err, &refused, doc)
-		assert.Equal(t, doc, string(refused.Result))
-		assert.Equal(t, "get", refused.Tool)
+		require.ErrorIs(t, err, habits.ErrResult, doc)
 		assert.True(t, strings.HasPrefix("error: "+err.Error(), bad), err)
-		require.ErrorIs(t, err, refused.Err)
 	}
 	for schema, want := range map[string]string{
-		"": "x: it declares no output schema", `{"type":7}`: "x: its output schema cannot be used",
+		"": "x: it declares no output schema", `{"$ref":"#"}`: "x: its output schema cannot be used", `{"type":7}`: "x: its output schema cannot be used",
 		`{"$ref":"https://example.com/schema"}`: "x: its output schema cannot be used",
 	} {
 		_, why := habits.CheckResults(nil).On([]chaos.Tool{{Name: "x", OutputSchema: json.RawMessage(schema)}})
 		assert.Contains(t, why, want)
 	}
+}
+
+// The schema of a tool is data of whoever wrote it: of another dialect it judges as it says.
+func TestCheckResultsOfAnotherDialect(t *testing.T) {
+	d := newDesk(nil)
+	d.tools[0].OutputSchema = json.RawMessage(`{"$schema":"http://json-schema.org/draft-07/schema","type":"object"}`)
+	assert.Equal(t, `{"refunds":0}`, ask(t.Context(), habits.Around(habits.CheckResults(nil))(d), "get", order))
 }
 
 // A bad result of a read is worth another try; that of an effect is not, since its work was done.
@@ -227,8 +230,8 @@ func TestTellFailures(t *testing.T) {
 		{"of an effect", "refund", down(fault.ErrTimeout), `{"error":{"tool":"refund","kind":"timeout","retry":"may help","done":"unknown","message":"i/o timeout"}}`},
 		{"before the work", "refund", down(fault.ErrConnectionRefused),
 			`{"error":{"tool":"refund","kind":"refused","retry":"may help","done":"no","message":"connect: connection refused"}}`},
-		{"turned away", "refund", down(fault.ErrRateLimited), `{"error":{"tool":"refund","kind":"turned away","retry":"may help","done":"no","message":"too many requests"}}`},
-		{"permanent", "note", down(errors.New("forbidden")), `{"error":{"tool":"note","kind":"permanent","retry":"does not help","done":"unknown","message":"forbidden"}}`},
+		{"turned away", "refund", down(fault.ErrRateLimited), `{"error":{"tool":"refund","kind":"other","retry":"may help","done":"no","message":"too many requests"}}`},
+		{"permanent", "note", down(errors.New("forbidden")), `{"error":{"tool":"note","kind":"other","retry":"does not help","done":"unknown","message":"forbidden"}}`},
 		{"anything", "get", down(errOdd), `{"error":{"tool":"get","kind":"other","retry":"unknown","message":"something went wrong"}}`},
 		{"a bad result of an effect", "refund", says(`{}`),
 			`{"error":{"tool":"refund","kind":"bad result","retry":"does not help","done":"yes","message":"refund answered, but the result does not fit its schema: validating root: type: map[] has type \"object\", want \"string\""}}`},

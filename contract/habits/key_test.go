@@ -132,36 +132,3 @@ func TestKeysOfTwoProcessesDiffer(t *testing.T) {
 		call(chaos.WithLane(chaos.NewContext(t.Context(), plan.Injector("cell", virtual)), "b"))
 	})
 }
-
-// A key goes where the pointer says, and nowhere if the arguments are of another shape.
-func TestWhereAKeyGoes(t *testing.T) {
-	mine := habits.IdempotencyKeys(&habits.KeyOptions{New: func(context.Context, string, json.RawMessage) string { return "k" }})
-	for _, tt := range []struct{ pointer, args, want string }{
-		{"/key", ``, `{"key":"k"}`},
-		{"/key", `null`, `{"key":"k"}`},
-		{"/key", `{"a":1.50}`, `{"a":1.50,"key":"k"}`},
-		{"/meta/key", `{"a":1}`, `{"a":1,"meta":{"key":"k"}}`},
-		{"/meta/key", `{"meta":{"b":2}}`, `{"meta":{"b":2,"key":"k"}}`},
-		{"/a~1b", `{}`, `{"a/b":"k"}`},
-		{"/meta/key", `{"meta":[1]}`, `{"meta":[1]}`},
-		{"/key", `[1]`, `[1]`},
-		{"/key", `not JSON`, `not JSON`},
-	} {
-		var got json.RawMessage
-		tools := habits.Around(mine)(&spy{tool: chaos.Tool{Name: "pay", IdempotencyKey: tt.pointer}, args: &got})
-		ask(t.Context(), tools, "pay", tt.args)
-		assert.Equal(t, tt.want, string(got), "%s in %s", tt.pointer, tt.args)
-	}
-}
-
-// A spy is a registry of one tool that notes the arguments.
-type spy struct {
-	tool chaos.Tool
-	args *json.RawMessage
-}
-
-func (s *spy) Tools(context.Context) ([]chaos.Tool, error) { return []chaos.Tool{s.tool}, nil }
-func (s *spy) CallTool(_ context.Context, _ string, args json.RawMessage) (json.RawMessage, error) {
-	*s.args = args
-	return json.RawMessage(`"ok"`), nil
-}

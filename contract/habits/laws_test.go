@@ -26,7 +26,7 @@ func each() []*habits.Habit {
 	all := habits.All()
 	for i, h := range all {
 		if h.Name == "remembered-reads" {
-			all[i] = habits.RememberReads(&habits.MemoryOptions{Tools: "get"})
+			all[i] = habits.RememberReads(&habits.Options{Tools: "get"})
 		}
 	}
 	return all
@@ -145,19 +145,33 @@ func TestAll(t *testing.T) {
 	}, on)
 }
 
+// A habit for some tools acts on no others, but sees what they change.
+func TestOnly(t *testing.T) {
+	names, why := habits.Retries(nil).Only("note", "refund").On(newDesk(nil).tools)
+	assert.Equal(t, []string{"refund", "note"}, names)
+	assert.Empty(t, why)
+	_, why = habits.Retries(&habits.Options{Tools: "get"}).Only().On(newDesk(nil).tools[:1])
+	assert.Equal(t, "get: it is not for this tool", why)
+	r := (&trial{ask: []string{"get " + order, "clock " + order, "refund " + order, "get " + order, "get " + order},
+		want: []string{`{"refunds":0}`, `"2000-01-01 00:00:00 +0000 UTC"`, `"refunded"`, `{"refunds":1}`, `{"refunds":1}`},
+		done: []string{"refund 7"}}).run(t, habits.RememberReads(nil).Only("get"))
+	assert.Len(t, r.calls(), 4)
+}
+
 // Wrong options make a habit abstain, and say so; it then changes nothing.
 func TestWrongOptions(t *testing.T) {
 	for want, h := range map[string]*habits.Habit{
-		"Tries is -1; allowed: 0 or more":     habits.Retries(&habits.RetryOptions{Tries: -1}),
-		"Wait is -1s; allowed: 0 or more":     habits.Retries(&habits.RetryOptions{Wait: -time.Second}),
-		"MaxWait is -1s; allowed: 0 or more":  habits.Retries(&habits.RetryOptions{MaxWait: -time.Second}),
-		"Tries is -2; allowed: 0 or more":     habits.LookFirst(&habits.LookOptions{Tries: -2}),
-		"Wait is -1ns; allowed: 0 or more":    habits.LookFirst(&habits.LookOptions{Wait: -1}),
-		"For is -1ns; allowed: 0 or more":     habits.RememberReads(&habits.MemoryOptions{For: -1}),
-		"After is -1ns; allowed: 0 or more":   habits.Deadlines(&habits.DeadlineOptions{After: -1}),
+		"Tries is -1; allowed: 0 or more":    habits.Retries(&habits.Options{Tries: -1}),
+		"Wait is -1s; allowed: 0 or more":    habits.Retries(&habits.Options{Wait: -time.Second}),
+		"MaxWait is -1s; allowed: 0 or more": habits.Retries(&habits.Options{MaxWait: -time.Second}),
+		"Tries is -2; allowed: 0 or more":    habits.LookFirst(&habits.Options{Tries: -2}),
+		"Wait is -1ns; allowed: 0 or more":   habits.LookFirst(&habits.Options{Wait: -1}),
+		"For is -1ns; allowed: 0 or more":    habits.RememberReads(&habits.Options{For: -1}),
+		"After is -1ns; allowed: 0 or more":  habits.Deadlines(&habits.Options{After: -1}),
+		"After is set, but bounded-retries does not know it, For is set, but bounded-retries does not know it": habits.Retries(&habits.Options{After: 1, For: 1}),
 		`Tools is "[": `:                      habits.TellFailures(&habits.Options{Tools: "["}),
 		"get: the options leave it out":       habits.TellFailures(&habits.Options{Tools: "x*"}),
-		"get: the habit is the zero value":    {},
+		"the habit is the zero value":         {},
 		"get: it declares no idempotency key": habits.IdempotencyKeys(nil),
 	} {
 		names, why := h.On([]chaos.Tool{{Name: "get"}})
@@ -175,7 +189,7 @@ func TestTheOrderGivenDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := inBubble(t, script, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
 			for range 2 {
-				assert.Equal(rt, `{"error":{"tool":"charge","kind":"permanent","retry":"does not help","done":"unknown","message":"forbidden"}}`,
+				assert.Equal(rt, `{"error":{"tool":"charge","kind":"other","retry":"does not help","done":"unknown","message":"forbidden"}}`,
 					strings.Replace(ask(ctx, tools, "charge", amount), "not called again: ", "", 1))
 			}
 		}, rapid.Permutation(habits.All()).Draw(rt, "order")...)

@@ -2,7 +2,6 @@ package habits
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,58 +12,47 @@ import (
 	"github.com/shakedown-go/shakedown/internal/retryable"
 )
 
-// MemoryOptions are the settings of [RememberReads] and [StopWhenPermanent]; nil and the zero value work.
-type MemoryOptions struct {
-	_ struct{}
-	// Tools is a glob of the tools on which the habit may act; "": all.
-	Tools string
-	// For is how long an answer is remembered; 0: a minute.
-	For time.Duration
-}
-
 // RememberReads answers a call of a tool that is declared to change nothing with the result of the last equal call, if
-// that succeeded. All results are forgotten when a call of another tool begins or ends. The name is "remembered-reads".
-func RememberReads(o *MemoryOptions) *Habit {
-	return memoryHabit(o, (*memory).reads, &Habit{
+// that succeeded (For). All results are forgotten when a call of another tool begins or ends. The name is
+// "remembered-reads".
+func RememberReads(o *Options) *Habit {
+	return o.habit(&Habit{
 		Name: "remembered-reads", Does: "remembering equal reads",
 		Assumes: "what a read returns is changed by the agent's own calls alone, or may be as old as the memory",
 		rank:    rankMemory,
-		abstains: func(t *chaos.Tool, _ []chaos.Tool) (f facts, why string) {
-			if t.Effect != chaos.EffectNone {
-				why = "it is not declared to change nothing"
-			}
-			return f, why
+		start: func(o Options) state {
+			m := remembering(o)
+			good := func(f *failed) bool { return f == nil }
+			s := onEffect(chaos.EffectNone, "it is not declared to change nothing", m.answering(m.change, good))
+			s.watch = m.change
+			return s
 		},
+		options: Options{For: time.Minute},
 	})
 }
 
 // StopWhenPermanent does not make a call again that failed in a way that no retry overcomes: equal calls get the same
-// failure. All failures are forgotten when a call succeeds of a tool that is not declared to change nothing. The name
-// is "stop-when-permanent".
-func StopWhenPermanent(o *MemoryOptions) *Habit {
-	return memoryHabit(o, (*memory).refusals, &Habit{
+// failure (For). All failures are forgotten when a call succeeds of a tool that is not declared to change nothing. The
+// name is "stop-when-permanent".
+func StopWhenPermanent(o *Options) *Habit {
+	return o.habit(&Habit{
 		Name: "stop-when-permanent", Does: "stopping after a permanent failure",
 		Assumes: "a failure that is permanent by its words or status lasts until the agent changes something",
-		rank:    rankStop, abstains: all,
+		rank:    rankStop,
+		start: func(o Options) state {
+			m := remembering(o)
+			final := func(f *failed) bool { return f != nil && f.class == retryable.Permanent }
+			s := onAny(m.answering(m.success, final))
+			s.watch = m.success
+			return s
+		},
+		options: Options{For: time.Minute},
 	})
-}
-
-func memoryHabit(o *MemoryOptions, handle func(*memory, context.Context, *call) (json.RawMessage, error),
-	h *Habit) *Habit {
-	given := or(o)
-	notNegative(h, "For", given.For)
-	h.watches = true // what changes something is forgotten for
-	h.start = func() handler {
-		m := &memory{life: cmp.Or(given.For, time.Minute), known: map[operation]remembered{}}
-		return func(ctx context.Context, c *call) (json.RawMessage, error) { return handle(m, ctx, c) }
-	}
-	return h.on(given.Tools)
 }
 
 // A memory has answers of calls.
 type memory struct {
-	life time.Duration
-
+	Options
 	mu      sync.Mutex
 	known   map[operation]remembered
 	running int    // calls that may change something
@@ -76,6 +64,8 @@ type remembered struct {
 	err    error
 	until  time.Time
 }
+
+func remembering(o Options) *memory { return &memory{Options: o, known: map[operation]remembered{}} }
 
 // recall returns what is remembered of an operation, and the number of changes so far.
 func (m *memory) recall(op operation) (r remembered, ok bool, changes uint64) {
@@ -90,7 +80,7 @@ func (m *memory) keep(op operation, result json.RawMessage, err error, changes u
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.changes == changes && m.running == 0 {
-		m.known[op] = remembered{bytes.Clone(result), err, time.Now().Add(m.life)}
+		m.known[op] = remembered{bytes.Clone(result), err, time.Now().Add(m.For)}
 	}
 }
 
@@ -103,38 +93,113 @@ func (m *memory) forget(more int) {
 	m.running += more
 }
 
-func (m *memory) reads(ctx context.Context, c *call) (json.RawMessage, error) {
+// change forgets all when a call that may change something begins and ends.
+func (m *memory) change(ctx context.Context, c *call) (json.RawMessage, error) {
 	if !c.changesNothing() {
 		m.forget(1)
 		defer m.forget(-1)
 	}
-	op := c.operation()
-	r, ok, changes := m.recall(op)
-	if ok {
-		return bytes.Clone(r.result), nil
-	}
+	return c.pass(ctx)
+}
+
+// success forgets all when a call succeeds that may have changed something.
+func (m *memory) success(ctx context.Context, c *call) (json.RawMessage, error) {
 	result, err := c.pass(ctx)
-	if c.acts && failureOf(result, err) == nil {
-		m.keep(op, result, nil, changes)
+	if !c.changesNothing() && failureOf(result, err) == nil {
+		m.forget(0)
 	}
 	return result, err
 }
 
-func (m *memory) refusals(ctx context.Context, c *call) (json.RawMessage, error) {
+// answering returns a handler that answers from memory, or makes the call and remembers the answers to keep.
+func (m *memory) answering(pass handler, keeps func(*failed) bool) handler {
+	return func(ctx context.Context, c *call) (json.RawMessage, error) {
+		op := c.operation()
+		r, ok, changes := m.recall(op)
+		switch {
+		case ok && r.err == nil:
+			return bytes.Clone(r.result), nil
+		case ok:
+			return nil, fmt.Errorf("not called again: %w", r.err)
+		}
+		result, err := pass(ctx, c)
+		if keeps(failureOf(result, err)) {
+			m.keep(op, result, err, changes)
+		}
+		return result, err
+	}
+}
+
+// OneAtATime makes no two equal calls at once of a tool that is declared to have an effect: the second waits, and gets
+// the answer of the first. If the caller of the first gave up, or the tool panicked, there is none, and the second
+// call is made. The name is "one-at-a-time".
+func OneAtATime(o *Options) *Habit {
+	return o.habit(&Habit{
+		Name: "one-at-a-time", Does: "no two equal effects at once",
+		Assumes: "an agent that asks twice for the same effect at the same time wants it once",
+		rank:    rankSingle,
+		start: func(Options) state {
+			return onEffect(chaos.EffectDone, noEffect, (&turns{held: map[operation]*turn{}}).single)
+		},
+	})
+}
+
+// turns lets one call at a time work for each operation.
+type turns struct {
+	mu   sync.Mutex
+	held map[operation]*turn
+}
+
+// A turn is that of one call.
+type turn struct {
+	over     chan struct{} // closed when it has ended; what follows is set by then
+	answered bool
+	result   json.RawMessage
+	err      error
+}
+
+// begin returns a turn of the caller (mine), once no other call has it, or that of another call which was answered
+// meanwhile. The error is that of a context that ends first.
+func (t *turns) begin(ctx context.Context, op operation) (of *turn, mine bool, err error) {
+	for {
+		t.mu.Lock()
+		other := t.held[op]
+		if other == nil {
+			of = &turn{over: make(chan struct{})}
+			t.held[op] = of
+		}
+		t.mu.Unlock()
+		if other == nil {
+			return of, true, nil
+		}
+		select {
+		case <-other.over:
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
+		}
+		if other.answered {
+			return other, false, nil
+		}
+	}
+}
+
+func (t *turns) end(op operation, mine *turn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.held, op)
+	close(mine.over)
+}
+
+func (t *turns) single(ctx context.Context, c *call) (json.RawMessage, error) {
 	op := c.operation()
-	r, ok, changes := m.recall(op)
-	switch {
-	case ok && r.err == nil:
-		return bytes.Clone(r.result), nil
-	case ok:
-		return nil, fmt.Errorf("not called again: %w", r.err)
+	turn, mine, err := t.begin(ctx, op)
+	if err != nil {
+		return nil, err
 	}
-	result, err := c.pass(ctx)
-	switch f := failureOf(result, err); {
-	case f == nil && !c.changesNothing():
-		m.forget(0)
-	case f != nil && f.class == retryable.Permanent && c.acts:
-		m.keep(op, result, err, changes)
+	if mine {
+		defer t.end(op, turn)
+		turn.result, turn.err = c.pass(ctx)
+		turn.answered = turn.err == nil || ctx.Err() == nil
 	}
-	return result, err
+	return bytes.Clone(turn.result), turn.err
 }

@@ -57,7 +57,7 @@ func TestRetriesPause(t *testing.T) {
 		return down(&chaoshttp.HTTPError{StatusCode: 429, Header: http.Header{"Retry-After": {value}}})
 	}
 	odd := down(errOdd)
-	pauses := func(steps []step, o *habits.RetryOptions) (all []time.Duration) {
+	pauses := func(steps []step, o *habits.Options) (all []time.Duration) {
 		r := inBubble(t, map[string][]step{"get": steps}, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
 			ctx, cancel := context.WithTimeout(ctx, time.Minute)
 			defer cancel()
@@ -72,23 +72,26 @@ func TestRetriesPause(t *testing.T) {
 	for _, tt := range []struct {
 		why   string
 		steps []step
-		o     *habits.RetryOptions
+		o     *habits.Options
 		most  []time.Duration
 		exact bool
 	}{
 		{"the defaults", []step{odd, odd, odd, odd}, nil, []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second}, false},
-		{"a bound", []step{odd, odd, odd, odd}, &habits.RetryOptions{Wait: 2 * time.Second, MaxWait: 3 * time.Second},
+		{"a bound", []step{odd, odd, odd, odd}, &habits.Options{Wait: 2 * time.Second, MaxWait: 3 * time.Second},
 			[]time.Duration{2 * time.Second, 3 * time.Second, 3 * time.Second}, false},
 		{"in words", []step{asks("try again in 1m30s")}, nil, nil, true},
 		{"in words, near enough", []step{asks("busy, try again in 1.5s")}, nil, []time.Duration{1500 * time.Millisecond}, true},
 		{"in seconds", []step{asks("retry after 7 seconds")}, nil, []time.Duration{7 * time.Second}, true},
+		{"in seconds, in short", []step{asks("retry in 7 secs.")}, nil, []time.Duration{7 * time.Second}, true},
+		{"a header that nobody can wait for", []step{header("99999999999999")}, nil, nil, true},
+		{"a header that says nothing", []step{header("soon")}, nil, []time.Duration{250 * time.Millisecond}, false},
 		{"without a unit", []step{asks("Retry-After: 7")}, nil, []time.Duration{7 * time.Second}, true},
 		{"in another unit: unknown, so the usual pause", []step{asks("try again in 7 days")}, nil, []time.Duration{250 * time.Millisecond}, false},
 		{"a header", []step{header("9")}, nil, []time.Duration{9 * time.Second}, true},
 		{"a header with a date", []step{header("Sat, 01 Jan 2000 00:00:12 GMT")}, nil, []time.Duration{12 * time.Second}, true},
 		{"longer than the bound", []step{header("31")}, nil, nil, true},
-		{"longer than the caller has", []step{header("61")}, &habits.RetryOptions{MaxWait: time.Hour}, nil, true},
-		{"two calls", []step{odd, odd}, &habits.RetryOptions{Tries: 2}, []time.Duration{250 * time.Millisecond}, false},
+		{"longer than the caller has", []step{header("61")}, &habits.Options{MaxWait: time.Hour}, nil, true},
+		{"two calls", []step{odd, odd}, &habits.Options{Tries: 2}, []time.Duration{250 * time.Millisecond}, false},
 		{"a budget that says when", []step{down(&fault.BudgetError{Resource: "rate", Limit: 5, RetryAfter: 3 * time.Second})}, nil,
 			[]time.Duration{3 * time.Second}, true},
 	} {

@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/schema"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
@@ -32,10 +31,10 @@ func ValidJSON(name string, severity contract.Severity, o *JSONOptions) contract
 	if o == nil {
 		o = &JSONOptions{}
 	}
-	var schema *jsonschema.Resolved
+	var demanded *schema.Schema
 	if o.Schema != "" {
 		var err error
-		if schema, err = resolve(o.Schema); err != nil {
+		if demanded, err = schema.Read(o.Schema); err != nil {
 			d.refuse("Schema", nil, err,
 				"a JSON Schema of draft 2020-12 or draft 7 whose references are JSON pointers")
 		}
@@ -49,52 +48,16 @@ func ValidJSON(name string, severity contract.Severity, o *JSONOptions) contract
 		var value any
 		if err := json.Unmarshal([]byte(doc), &value); err != nil && !json.Valid([]byte(doc)) {
 			return fmt.Errorf("the answer is not JSON: %w: %s", err, text.QuoteShort(doc))
-		} else if schema == nil {
+		} else if demanded == nil {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("the answer is JSON that the schema cannot judge: %w", err)
 		}
-		if err := validate(schema, value); err != nil {
+		if err := demanded.Validate(value); err != nil {
 			return fmt.Errorf("the answer does not satisfy the schema: %w: %s", err, text.QuoteShort(doc))
 		}
 		return nil
 	})
-}
-
-// resolve reads a schema. It checks the dialect, because the library does so only when
-// it validates, and accepts a final '#' in the name of one dialect alone.
-func resolve(text string) (resolved *jsonschema.Resolved, err error) {
-	defer recovered(&err)
-	if err := schemaLoop(text); err != nil {
-		return nil, err
-	}
-	var schema jsonschema.Schema
-	if err := json.Unmarshal([]byte(text), &schema); err != nil {
-		return nil, err
-	}
-	switch strings.TrimSuffix(schema.Schema, "#") {
-	case "":
-	case "http://json-schema.org/draft-07/schema", "https://json-schema.org/draft-07/schema":
-		schema.Schema = "http://json-schema.org/draft-07/schema#"
-	case "https://json-schema.org/draft/2020-12/schema":
-		schema.Schema = "https://json-schema.org/draft/2020-12/schema"
-	default:
-		return nil, fmt.Errorf("$schema %q is not supported", schema.Schema)
-	}
-	return schema.Resolve(nil)
-}
-
-func validate(schema *jsonschema.Resolved, value any) (err error) {
-	defer recovered(&err)
-	return schema.Validate(value)
-}
-
-// recovered turns a panic of the schema library into an error: a schema is data, and
-// data must not end the process.
-func recovered(err *error) {
-	if v := recover(); v != nil {
-		*err = fmt.Errorf("the schema cannot be used: %v", v)
-	}
 }
 
 // unfence returns the text between ``` and ```, if there is nothing around them, else

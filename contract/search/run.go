@@ -2,7 +2,6 @@ package search
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"regexp"
 	"slices"
@@ -310,7 +309,7 @@ func (v *viewer) addEffects(s *runDigest, observations []*contract.Observation) 
 			if tool.IdempotencyKey != "" && len(e.Args) > 0 {
 				k := counts[tool.Name]
 				k.Tool, k.Pointer, k.Of = tool.Name, tool.IdempotencyKey, k.Of+1
-				if !hasKey(e.Args, k.Pointer) {
+				if !jsonedit.Given(e.Args, k.Pointer) {
 					k.Without++
 				}
 				counts[tool.Name] = k
@@ -320,11 +319,6 @@ func (v *viewer) addEffects(s *runDigest, observations []*contract.Observation) 
 	for _, tool := range slices.Sorted(maps.Keys(counts)) {
 		s.Keyless = append(s.Keyless, counts[tool])
 	}
-}
-
-func hasKey(args json.RawMessage, pointer string) bool {
-	doc, i, found := jsonedit.MemberAt(args, pointer)
-	return found && doc.Kind(i) != jsonedit.Null && string(doc.Raw(i)) != `""`
 }
 
 // A memo remembers what was made of each key. It is safe for concurrent use; the zero memo is

@@ -65,3 +65,35 @@ var kindNames = map[Kind]string{Object: "an object", Array: "a list", String: "a
 
 // What names the type of the value.
 func (v *Value) What() string { return kindNames[v.Kind()] }
+
+// Given reports whether a document has a member at a JSON pointer, as [MemberAt] finds it, that is neither null nor an
+// empty text.
+func Given(text []byte, pointer string) bool {
+	d, member, ok := MemberAt(text, pointer)
+	return ok && d.Kind(member) != Null && string(d.Raw(member)) != `""`
+}
+
+// WithText returns a document with a text as its member at a JSON pointer. It makes the objects on the way that are
+// not there, also the document if that is empty or null. ok is false if the pointer leads through something else.
+func WithText(doc []byte, pointer, member string) (with []byte, ok bool) {
+	root, _ := ParseValue(doc)
+	if len(doc) == 0 || root.Kind() == Null {
+		root = Of(struct{}{})
+	}
+	names := PointerKeys(pointer)
+	if len(names) == 0 {
+		return nil, false
+	}
+	at := root
+	for _, name := range names[:len(names)-1] {
+		if at.Get(name) == nil {
+			at.Set(name, Of(struct{}{}))
+		}
+		at = at.Get(name)
+	}
+	if at.Kind() != Object {
+		return nil, false
+	}
+	at.SetText(names[len(names)-1], member)
+	return root.JSON(), true
+}

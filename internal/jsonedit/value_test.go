@@ -196,3 +196,25 @@ func BenchmarkChange(b *testing.B) {
 		}
 	})
 }
+
+// A text goes where the pointer says, and nowhere if the document is of another shape; it is then given.
+func TestWithText(t *testing.T) {
+	for _, tt := range []struct{ pointer, doc, want string }{
+		{"/key", ``, `{"key":"k"}`},
+		{"/key", `null`, `{"key":"k"}`},
+		{"/key", `{"key":""}`, `{"key":"k"}`},
+		{"/key", `{"a":1.50,"key":null}`, `{"a":1.50,"key":"k"}`},
+		{"/meta/key", `{"a":1}`, `{"a":1,"meta":{"key":"k"}}`},
+		{"/meta/key", `{"meta":{"b":2}}`, `{"meta":{"b":2,"key":"k"}}`},
+		{"/a~1b", `{}`, `{"a/b":"k"}`},
+		{"", `{}`, ``},
+		{"/meta/key", `{"meta":[1]}`, ``},
+		{"/key", `[1]`, ``},
+		{"/key", `not JSON`, ``},
+	} {
+		require.False(t, jsonedit.Given([]byte(tt.doc), tt.pointer), "%s in %s", tt.pointer, tt.doc)
+		got, ok := jsonedit.WithText([]byte(tt.doc), tt.pointer, "k")
+		require.Equal(t, tt.want, string(got), "%s in %s", tt.pointer, tt.doc)
+		require.Equal(t, ok, jsonedit.Given(got, tt.pointer), "%s in %s", tt.pointer, tt.doc)
+	}
+}

@@ -10,8 +10,8 @@ import (
 func HabitsToTry() []*habits.Habit {
 	return []*habits.Habit{
 		habits.TellFailures(nil), habits.StopWhenPermanent(nil), habits.OneAtATime(nil), habits.RememberReads(nil),
-		habits.IdempotencyKeys(nil), habits.Retries(&habits.RetryOptions{Wait: 3 * firstWait / 2}),
-		habits.LookFirst(&habits.LookOptions{Wait: firstWait}), habits.CheckResults(nil),
-		habits.Deadlines(&habits.DeadlineOptions{After: time.Second}),
+		habits.IdempotencyKeys(nil), habits.Retries(&habits.Options{Wait: 3 * firstWait / 2}),
+		habits.LookFirst(&habits.Options{Wait: firstWait}), habits.CheckResults(nil),
+		habits.Deadlines(&habits.Options{After: time.Second}),
 	}
 }

@@ -1,4 +1,4 @@
-package invariant
+package schema
 
 import (
 	"encoding/json"

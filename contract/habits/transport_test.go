@@ -1,0 +1,247 @@
+package habits_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/when"
+	"github.com/shakedown-go/shakedown/contract/habits"
+)
+
+// A shop is a scripted server without a network. It is the oracle: it does each request once for each key, and counts.
+type shop struct {
+	script []reply
+	got    []string // method, body and key of each request; a key is a letter
+	keys   []string
+	done   int
+	open   int // bodies that nobody closed
+}
+
+// A reply is what happens to a request, before or after the work.
+type reply struct {
+	status int // 0: 200
+	header http.Header
+	err    error // in place of a response
+	work   bool  // it is done nevertheless
+	slow   time.Duration
+	body   io.Reader
+}
+
+func (s *shop) RoundTrip(r *http.Request) (*http.Response, error) {
+	text := []byte{}
+	if r.Body != nil {
+		text, _ = io.ReadAll(r.Body)
+		r.Body.Close()
+	}
+	letter, key := "-", r.Header.Get("Idempotency-Key")
+	known := slices.Contains(s.keys, key)
+	if key != "" {
+		if !known {
+			s.keys = append(s.keys, key)
+		}
+		letter = string('a' + byte(slices.Index(s.keys, key)))
+	}
+	s.got = append(s.got, fmt.Sprintf("%s %s %s", r.Method, text, letter))
+	next := reply{work: true}
+	if len(s.script) > 0 {
+		next, s.script = s.script[0], s.script[1:]
+	}
+	if err := chaos.Sleep(r.Context(), next.slow); err != nil {
+		return nil, err
+	}
+	if next.work && !known {
+		s.done++
+	}
+	if next.err != nil {
+		return nil, next.err
+	}
+	if next.body == nil {
+		next.body = strings.NewReader(fmt.Sprint("answer ", len(s.got)))
+	}
+	s.open++
+	return &http.Response{StatusCode: max(next.status, 200), Header: next.header, Request: r,
+		Body: &shopBody{next.body, s}}, nil
+}
+
+type shopBody struct {
+	io.Reader
+	shop *shop
+}
+
+func (b *shopBody) Close() error { b.shop.open--; return nil }
+
+// send returns the status and the body, or the error.
+func send(t *testing.T, rt http.RoundTripper, req *http.Request) string {
+	t.Helper()
+	header := req.Header.Clone()
+	resp, err := rt.RoundTrip(req)
+	assert.Equal(t, header, req.Header, "a transport does not change its request")
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	return fmt.Sprint(resp.StatusCode, " ", string(text))
+}
+
+// requestOf reads "POST body header=value".
+func requestOf(ctx context.Context, t *testing.T, words string) *http.Request {
+	t.Helper()
+	part := strings.Fields(words)
+	var body io.Reader
+	if len(part) > 1 {
+		body = strings.NewReader(part[1])
+	}
+	req, err := http.NewRequestWithContext(ctx, part[0], "https://shop.example/charges", body)
+	require.NoError(t, err)
+	for _, h := range part[min(len(part), 2):] {
+		name, value, _ := strings.Cut(h, "=")
+		req.Header.Set(name, value)
+	}
+	if len(part) > 1 && part[1] == "stream" {
+		req.GetBody = nil
+	}
+	if len(part) > 1 && part[1] == "once" {
+		req.GetBody = func() (io.ReadCloser, error) { return nil, errors.New("once") }
+	}
+	return req
+}
+
+func TestTransport(t *testing.T) {
+	key, retries := habits.IdempotencyKeys(nil), habits.Retries(nil)
+	lost, busy := reply{err: fault.ErrConnectionReset, work: true}, reply{status: 503}
+	wait := reply{status: 429, header: http.Header{"Retry-After": {"2"}}}
+	for _, tt := range []struct {
+		why    string
+		habits []*habits.Habit
+		script []reply
+		send   []string
+		want   []string // what the program gets
+		got    []string // what the server gets
+		done   int
+	}{
+		{"a read is repeated", []*habits.Habit{retries}, []reply{busy, lost}, []string{"GET"}, []string{"200 answer 3"}, []string{"GET  -", "GET  -", "GET  -"}, 2},
+		{"PUT and DELETE too, with the body", []*habits.Habit{retries}, []reply{lost, {work: true}, lost}, []string{"PUT x", "DELETE x"},
+			[]string{"200 answer 2", "200 answer 4"}, []string{"PUT x -", "PUT x -", "DELETE x -", "DELETE x -"}, 4},
+		{"the last response is that of the program", []*habits.Habit{retries}, []reply{busy, busy, busy, busy}, []string{"GET"}, []string{"503 answer 4"},
+			[]string{"GET  -", "GET  -", "GET  -", "GET  -"}, 0},
+		{"a permanent failure is not repeated", []*habits.Habit{retries}, []reply{{status: 404}}, []string{"GET"}, []string{"404 answer 1"}, []string{"GET  -"}, 0},
+		{"POST of unknown outcome is not", []*habits.Habit{retries}, []reply{lost, {status: 500, work: true}}, []string{"POST x", "POST x"},
+			[]string{"error: read: connection reset by peer", "500 answer 2"}, []string{"POST x -", "POST x -"}, 2},
+		{"one that was turned away is", []*habits.Habit{retries}, []reply{wait, {err: fault.ErrConnectionRefused}}, []string{"POST x"}, []string{"200 answer 3"},
+			[]string{"POST x -", "POST x -", "POST x -"}, 1},
+		{"unless its body cannot be read again", []*habits.Habit{key, retries}, []reply{wait}, []string{"POST stream"}, []string{"429 answer 1"}, []string{"POST stream -"}, 0},
+		{"and one with a key of the program", []*habits.Habit{key, retries}, []reply{lost}, []string{"POST x Idempotency-Key=mine"}, []string{"200 answer 2"},
+			[]string{"POST x a", "POST x a"}, 1},
+		{"all tries have one key", []*habits.Habit{retries, nil, key}, []reply{lost, {status: 500}}, []string{"POST x"}, []string{"200 answer 3"},
+			[]string{"POST x a", "POST x a", "POST x a"}, 1},
+		{"also PATCH, and no other", []*habits.Habit{key}, nil, []string{"PATCH x", "GET", "PUT x"}, []string{"200 answer 1", "200 answer 2", "200 answer 3"},
+			[]string{"PATCH x a", "GET  -", "PUT x -"}, 3},
+		{"and repeats by the program", []*habits.Habit{key}, []reply{lost}, []string{"POST x", "POST x", "POST x"},
+			[]string{"error: read: connection reset by peer", "200 answer 2", "200 answer 3"}, []string{"POST x a", "POST x a", "POST x b"}, 2},
+		{"another body is another request, and so are other credentials", []*habits.Habit{key}, []reply{lost, lost}, []string{"POST x", "POST y", "POST x Authorization=z"},
+			[]string{"error: read: connection reset by peer", "error: read: connection reset by peer", "200 answer 3"}, []string{"POST x a", "POST y b", "POST x c"}, 3},
+		{"habits of tools are left out", habits.All()[:4], []reply{{status: 404}}, []string{"GET", "GET"}, []string{"404 answer 1", "200 answer 2"}, []string{"GET  -", "GET  -"}, 1},
+		{"and what the options leave out", []*habits.Habit{habits.Retries(&habits.Options{Tools: "GET *"})}, []reply{busy, busy}, []string{"PUT x"}, []string{"503 answer 1"},
+			[]string{"PUT x -"}, 0},
+		{"one that gives no second body is not sent again", []*habits.Habit{retries}, []reply{busy}, []string{"PUT once"}, []string{"503 answer 1"}, []string{"PUT once -"}, 0},
+		{"a deadline is one of each try", []*habits.Habit{retries, habits.Deadlines(nil)}, []reply{{slow: time.Hour}, {slow: time.Second, work: true}}, []string{"GET"},
+			[]string{"200 answer 2"}, []string{"GET  -", "GET  -"}, 1},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &shop{script: tt.script}
+				rt := habits.Transport(s, tt.habits...)
+				var got []string
+				for _, words := range tt.send {
+					got = append(got, send(t, rt, requestOf(t.Context(), t, words)))
+				}
+				assert.Equal(t, tt.want, got)
+				assert.Equal(t, tt.got, s.got)
+				assert.Equal(t, tt.done, s.done)
+				assert.Zero(t, s.open, "all bodies are closed")
+			})
+		})
+	}
+}
+
+// A callee is given the time for which it asked.
+func TestTransportHeedsRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		s := &shop{script: []reply{{status: 503, header: http.Header{"Retry-After": {"7"}}}}}
+		assert.Equal(t, "200 answer 2", send(t, habits.Transport(s, habits.Retries(nil)), requestOf(t.Context(), t, "POST x")))
+		assert.Equal(t, 7*time.Second, time.Since(began))
+	})
+}
+
+// A deadline holds up to the end of the body, and the context of the request does too.
+func TestTransportDeadlineOfABody(t *testing.T) {
+	for why, tt := range map[string]struct {
+		after time.Duration // of the caller's context
+		want  error
+		at    time.Duration
+	}{
+		"the deadline": {time.Hour, context.DeadlineExceeded, 10 * time.Second},
+		"the caller":   {time.Second, context.DeadlineExceeded, time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), tt.after)
+			defer cancel()
+			s := roundTripper(func(r *http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: 200, Body: io.NopCloser(stalled{r.Context()})}, nil
+			})
+			resp, err := habits.Transport(s, habits.Deadlines(nil), habits.Retries(nil)).RoundTrip(requestOf(ctx, t, "GET"))
+			require.NoError(t, err, why)
+			_, err = io.ReadAll(resp.Body)
+			require.ErrorIs(t, err, tt.want, why)
+			assert.Equal(t, tt.at, time.Since(began), why)
+			require.NoError(t, resp.Body.Close())
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		_, err := habits.Transport(&shop{script: []reply{{slow: time.Hour}}}, habits.Deadlines(nil)).RoundTrip(requestOf(t.Context(), t, "GET"))
+		require.EqualError(t, err, "GET shop.example/charges did not answer within 10s: context deadline exceeded")
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// stalled is a body of which nothing comes.
+type stalled struct{ ctx context.Context }
+
+func (s stalled) Read([]byte) (int, error) { <-s.ctx.Done(); return 0, s.ctx.Err() }
+
+// The events of a transport inside show which requests are the program's.
+func TestTransportEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan, err := chaos.NewPlan(1, chaos.Rule{Name: "busy", Target: "*", When: when.First(1), Fault: chaoshttp.Status(503, nil)})
+		require.NoError(t, err)
+		in := plan.Injector("", &chaos.InjectorOptions{RecordAll: true})
+		rt := habits.Transport(chaoshttp.NewTransport(&shop{}, nil), habits.Retries(nil))
+		assert.Equal(t, "200 answer 1", send(t, rt, requestOf(chaos.NewContext(t.Context(), in), t, "GET")))
+		var who []string
+		for _, e := range in.Events() {
+			who = append(who, e.Habit)
+		}
+		assert.Equal(t, []string{"", "bounded-retries"}, who)
+	})
+}
