@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,7 +29,7 @@ import (
 // Not counted are GET, HEAD, OPTIONS and GraphQL queries, and what the API answered with 4xx, 307 or 308: it did not
 // do it. Two requests of a method and path are one if they have the same idempotency key, in a header or a member of
 // the body with "idempoten" in its name, or if they are an equal PUT or DELETE. So the API is trusted to honour keys.
-// Whether it knows a repeated request by anything else is not known.
+// Whether it knows a repeated request by anything else is not known, nor whether an equal PATCH does its work again.
 //
 // A request that the server gives up goes on to its answer, so that it is known what came of it.
 type Proxy struct {
@@ -47,7 +48,7 @@ type worked struct {
 	how     string // such requests are told apart
 	body    [sha256.Size]byte
 	done    bool
-	unclear string // why it is not known whether it was done once; empty: it is, or done
+	unclear string // why it is not known whether it was done once; empty: it is known
 }
 
 const patience = time.Minute // for an answer
@@ -74,7 +75,7 @@ func NewProxy(to string, reads ...string) (*Proxy, error) {
 
 // State returns the counts, by method and path, in which {id} stands for a part that looks like an id. It waits for
 // answers. It is an error if it is not known whether a request did its work: the API answered with 5xx or not at all,
-// or there are two with one idempotency key and different bodies.
+// there are two with one idempotency key and different bodies, or two equal PATCH requests without a key.
 func (p *Proxy) State(ctx context.Context) (any, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -167,23 +168,25 @@ func (p *Proxy) answered(r *http.Request, body []byte, status int) {
 	}
 	pieces := p.work[request]
 	sum := sha256.Sum256(append([]byte(r.URL.RequestURI()+"\n"), body...))
-	piece, how := fmt.Sprint(len(pieces)), "without an idempotency key"
+	piece, how, unsure := fmt.Sprint(len(pieces)), "without an idempotency key", false
 	if key := keyIn(r.Header, body); key != "" {
 		piece, how = "key "+key, "different idempotency keys"
-	} else if r.Method == http.MethodPut || r.Method == http.MethodDelete {
-		piece, how = fmt.Sprintf("body %x", sum), "different bodies"
+	} else if slices.Contains([]string{http.MethodPut, http.MethodDelete, http.MethodPatch}, r.Method) {
+		piece, how, unsure = fmt.Sprintf("body %x", sum), "different bodies", r.Method == http.MethodPatch
 	}
-	w := pieces[piece]
-	if w == nil {
+	w, repeated := pieces[piece]
+	if !repeated {
 		w = &worked{how: how, body: sum}
 		pieces[piece] = w
 	}
 	done := status >= 200 && status < 300 || status == http.StatusSeeOther
 	switch {
-	case done && w.done && w.body != sum:
-		w.unclear = "two requests have the same idempotency key and different bodies"
-	case done:
+	case repeated && unsure: // a PATCH may set a value, or add to one (RFC 5789, 2)
+		w.done, w.unclear = true, "two equal PATCH requests have no idempotency key"
+	case done && !w.done:
 		w.done, w.unclear, w.body = true, "", sum
+	case done && w.body != sum:
+		w.unclear = "two requests have the same idempotency key and different bodies"
 	case !w.done && status == 0:
 		w.unclear = "the API did not answer"
 	case !w.done:
