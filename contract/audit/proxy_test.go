@@ -32,6 +32,9 @@ func byStatus(w http.ResponseWriter, r *http.Request) {
 	if _, err := fmt.Sscan(r.URL.Query().Get("status"), &status); err == nil && status == 1 {
 		panic(http.ErrAbortHandler)
 	}
+	if to := r.URL.Query().Get("to"); to != "" {
+		w.Header().Set("Location", to)
+	}
 	w.WriteHeader(status)
 }
 
@@ -93,12 +96,26 @@ func TestProxyState(t *testing.T) {
 		"a redirect to the result is an answer":        {requests: []string{"POST /a?status=303", "POST /a?status=202"}, want: counts{"POST /a": {bare: 2}}},
 		"5xx":                                          {requests: []string{"POST /a?status=503"}, unknown: "POST /a did its work once: the API answered with 503"},
 		"a cut answer":                                 {requests: []string{"POST /a?status=1"}, unknown: "the API did not answer"},
-		"another redirect":                             {requests: []string{"POST /a?status=302"}, unknown: "answered with 302"},
-		"a later success with the key tells":           {requests: []string{"POST /a?status=503\nIdempotency-Key: k", "POST /a\nIdempotency-Key: k"}, want: counts{"POST /a": {keys: 1}}},
-		"an earlier success with the key tells":        {requests: []string{"POST /a\nIdempotency-Key: k", "POST /a?status=1\nIdempotency-Key: k"}, want: counts{"POST /a": {keys: 1}}},
-		"a refusal behind a doubt leaves it":           {requests: []string{"POST /a?status=1\nIdempotency-Key: k", "POST /a?status=409\nIdempotency-Key: k"}, unknown: "did not answer"},
-		"5xx of a read is no doubt":                    {requests: []string{"GET /a?status=503"}, want: counts{}},
-		"ids of a path are no difference of requests":  {requests: []string{"POST /v1/pay_29QQoUBi/refund", "POST /v1/41/refund"}, want: counts{"POST /v1/{id}/refund": {bare: 2}}},
+		"a request that is sent on comes here again":   {requests: []string{"POST /a?status=308&to=/b", "POST /b"}, want: counts{"POST /b": {bare: 1}}},
+		"or it goes elsewhere":                         {requests: []string{"POST /a?status=307&to=http://other.example/a"}, unknown: "answered with 307"},
+		"a time-out is no refusal":                     {requests: []string{"POST /a?status=408"}, unknown: "answered with 408"},
+		"nor is a client that gave up":                 {requests: []string{"POST /a?status=499"}, unknown: "answered with 499"},
+		"being turned away is one":                     {requests: []string{"POST /a?status=429", "POST /a?status=425"}, want: counts{}},
+		"two keys count together":                      {requests: []string{"POST /a\nIdempotency-Key: k\nIdempotency-Token: z", "POST /a\nIdempotency-Key: l\nIdempotency-Token: z"}, want: counts{"POST /a": {keys: 2}}},
+		"what is about keys is none": {requests: []string{"POST /a\nIdempotency-Expiry: 24h\n" + `{"idempotency_mode":"off"}`, "POST /a\nIdempotency-Expiry: 24h\n" + `{"idempotency_mode":"off"}`},
+			want: counts{"POST /a": {bare: 2}}},
+		"a key in the query":                          {requests: []string{"POST /a?idempotency_key=k", "POST /a?idempotency_key=k"}, want: counts{"POST /a": {keys: 1}}},
+		"a key in a form":                             {requests: []string{"POST /a\nContent-Type: application/x-www-form-urlencoded\nidempotency_key=k", "POST /a\nContent-Type: application/x-www-form-urlencoded\nidempotency_key=k"}, want: counts{"POST /a": {keys: 1}}},
+		"a key that is a number":                      {requests: []string{"POST /a\n" + `{"idempotencyKey":7}`, "POST /a\n" + `{"idempotencyKey":7}`}, want: counts{"POST /a": {keys: 1}}},
+		"the order of members":                        {requests: []string{"PUT /a\n" + `{"a":1,"b":2}`, "PUT /a\n" + `{ "b": 2, "a": 1 }`}, want: counts{"PUT /a": {bodies: 1}}},
+		"repeated members have an order":              {requests: []string{"PUT /a\n" + `{"a":1,"a":2}`, "PUT /a\n" + `{"a":2,"a":1}`}, want: counts{"PUT /a": {bodies: 2}}},
+		"another member named like it":                {requests: []string{"POST /graphql\n" + `{"query":"mutation { pay }","Query":"{ me }"}`}, want: counts{"POST /graphql": {bare: 1}}},
+		"another redirect":                            {requests: []string{"POST /a?status=302"}, unknown: "answered with 302"},
+		"a later success with the key tells":          {requests: []string{"POST /a?status=503\nIdempotency-Key: k", "POST /a\nIdempotency-Key: k"}, want: counts{"POST /a": {keys: 1}}},
+		"an earlier success with the key tells":       {requests: []string{"POST /a\nIdempotency-Key: k", "POST /a?status=1\nIdempotency-Key: k"}, want: counts{"POST /a": {keys: 1}}},
+		"a refusal behind a doubt leaves it":          {requests: []string{"POST /a?status=1\nIdempotency-Key: k", "POST /a?status=409\nIdempotency-Key: k"}, unknown: "did not answer"},
+		"5xx of a read is no doubt":                   {requests: []string{"GET /a?status=503"}, want: counts{}},
+		"ids of a path are no difference of requests": {requests: []string{"POST /v1/pay_29QQoUBi/refund", "POST /v1/41/refund"}, want: counts{"POST /v1/{id}/refund": {bare: 2}}},
 	} {
 		p := api(t, byStatus)
 		front := httptest.NewServer(p)
