@@ -222,12 +222,11 @@ func (r *Result) section() *document.Section {
 			not = append(not, name+": "+t.NotTried[name])
 		}
 		made := map[bool]string{true: " (made from its input schema)"}[t.Made]
-		details := []document.Detail{
+		item := itemOf(t.Verdict, t.Tool)
+		item.Details = []document.Detail{
 			{Label: "why", Text: t.Why}, {Label: "mend", Text: t.Mend},
 			{Label: "arguments", Kind: document.OneLine, Text: string(t.Args) + made},
 			{Label: "tried", Text: strings.Join(tried, ", ")}, {Label: "not tried", List: not}}
-		item := itemOf(t.Verdict, t.Tool)
-		item.Details = details
 		s.Items = append(s.Items, item)
 	}
 	slices.SortStableFunc(s.Items, func(a, b document.Item) int {
