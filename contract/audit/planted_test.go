@@ -266,7 +266,11 @@ func auditOf(t *testing.T, p planted) (tool audit.ToolResult) {
 // Of 1,000 planted tools none is called safe that is not, and at least 95 % are told what they are. Those that break
 // when they are cancelled take at least a third of a call between their steps; see TestCancellations.
 func TestPlanted(t *testing.T) {
-	const groups, each = 4, 250 // the groups run in parallel
+	const groups = 4 // they run in parallel
+	each := 250
+	if raceDetector { // it looks for races, and is slow; the law is held by the run without it
+		each = 60
+	}
 	var told atomic.Int64
 	t.Run("groups", func(t *testing.T) {
 		for g := range groups {
