@@ -317,3 +317,25 @@ func TestDeclare(t *testing.T) {
 		assert.Equal(t, []chaos.Tool{want, {Name: "other"}}, tools, is)
 	}
 }
+
+// A tool that ends when it is called at once is not safe there, although one of the calls was answered.
+func TestEndsAtOnce(t *testing.T) {
+	var gone sync.Map // worlds
+	tool := auditTool(t, nil, func(_ context.Context, l *ledger, _ json.RawMessage, world int) error {
+		defer l.add("under way", -1)
+		if l.add("under way", 1) > 0 {
+			gone.Store(world, true)
+		}
+		if _, is := gone.Load(world); is {
+			return errors.New("the process has ended")
+		}
+		time.Sleep(time.Second)
+		if l.add("paid", 1) > 0 {
+			l.add("paid", -1)
+		}
+		return nil
+	})
+	assert.Equal(t, audit.Safe, verdicts(tool)["twice"])
+	assert.Equal(t, audit.Wedged, verdicts(tool)["at-once"])
+	assert.Contains(t, tool.Why, "at-once: the work was done once, and a caller who lost the reply does not learn it: the call fails 4 times: the process has ended")
+}

@@ -132,7 +132,6 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer cancel()
 	late := time.AfterFunc(patience, cancel)
-	silent := log.New(io.Discard, "", 0)
 	own := r.WithContext(ctx)
 	own.Body, own.ContentLength, own.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 	(&httputil.ReverseProxy{
@@ -140,16 +139,12 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			out.SetURL(p.to)
 			out.Out.URL.RawQuery = out.In.URL.RawQuery // also what is no query by the rules
 		},
-		Transport: p.pass, FlushInterval: -1, ErrorLog: silent,
+		Transport: p.pass, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
 		ModifyResponse: func(res *http.Response) error {
 			late.Stop()
 			context.AfterFunc(r.Context(), cancel) // nobody reads the rest
 			answered(res.StatusCode, res.Header.Get("Location"))
 			return nil
-		},
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
-			answered(0, "")
-			http.Error(w, http.StatusText(http.StatusBadGateway), http.StatusBadGateway)
 		},
 	}).ServeHTTP(w, own)
 }
@@ -275,7 +270,7 @@ func shape(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		const long = 8
-		digits := strings.IndexFunc(part, unicode.IsDigit) >= 0
+		digits := strings.ContainsFunc(part, unicode.IsDigit)
 		if digits && (len(part) >= long || strings.Trim(part, "0123456789") == "") {
 			parts[i] = "{id}"
 		}

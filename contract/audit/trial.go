@@ -95,8 +95,6 @@ func (r ruling) gravity() int {
 	return slices.Index([]Verdict{NotTried, Safe, Unknown, Wedged, PartlyDone, Doubles}, r.verdict)
 }
 
-func (r ruling) bad() bool { return r.gravity() > ruling{verdict: Unknown}.gravity() }
-
 // conclude decides the run, unless it is decided.
 func (t *trial) conclude(v Verdict, why string) {
 	if t.found.verdict == "" {
@@ -253,7 +251,8 @@ func (t *trial) make(ctx context.Context) (gravest ruling) {
 	}
 	for t.turn = 0; t.turn == 0 || t.turn < t.treatment.turns; t.turn++ {
 		r := t.treat(ctx)
-		if t.o.fresh() && r.bad() && r.gravity() > gravest.gravity() { // it may have been by chance
+		bad := r.gravity() > ruling{verdict: Unknown}.gravity()
+		if t.o.fresh() && bad && r.gravity() > gravest.gravity() { // it may have been by chance
 			t.repeated = true
 			second := t.treat(ctx)
 			if t.repeated = false; second.gravity() > r.gravity() {
