@@ -158,6 +158,37 @@ func TestSettle(t *testing.T) {
 	}
 }
 
+// Work that one call does a moment after its answer is not taken for that of the treatment, which takes longer.
+func TestLateWork(t *testing.T) {
+	for settle, want := range map[time.Duration]audit.Verdict{0: audit.Unknown, time.Second: audit.Safe} {
+		tool := auditTool(t, func(o *audit.Options) { o.Settle = settle }, func(_ context.Context, l *ledger, _ json.RawMessage, _ int) error {
+			time.Sleep(time.Millisecond)
+			if l.add("asked", 1) > 0 {
+				l.add("asked", -1)
+				return nil
+			}
+			time.AfterFunc(300*time.Millisecond, func() { l.add("paid", 1) })
+			return nil
+		})
+		assert.Equal(t, want, tool.Verdict, "%v: %s", settle, tool.Why)
+	}
+}
+
+// A state that does not come is not waited for longer than a call.
+func TestStateThatDoesNotCome(t *testing.T) {
+	tool := auditTool(t, func(o *audit.Options) {
+		world := o.NewWorld
+		o.Timeout = time.Second
+		o.NewWorld = func(ctx context.Context) (*audit.World, error) {
+			w, err := world(ctx)
+			w.State = func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }
+			return w, err
+		}
+	}, func(context.Context, *ledger, json.RawMessage, int) error { return nil })
+	assert.Equal(t, audit.Unknown, tool.Verdict)
+	assert.Contains(t, tool.Why, "the state could not be read: context deadline exceeded")
+}
+
 // What one run showed is looked at again: by chance it may not be so.
 func TestOneOfTwoRuns(t *testing.T) {
 	for _, tc := range []struct {
@@ -285,4 +316,26 @@ func TestDeclare(t *testing.T) {
 		want.Name = "pay"
 		assert.Equal(t, []chaos.Tool{want, {Name: "other"}}, tools, is)
 	}
+}
+
+// A tool that ends when it is called at once is not safe there, although one of the calls was answered.
+func TestEndsAtOnce(t *testing.T) {
+	var gone sync.Map // worlds
+	tool := auditTool(t, nil, func(_ context.Context, l *ledger, _ json.RawMessage, world int) error {
+		defer l.add("under way", -1)
+		if l.add("under way", 1) > 0 {
+			gone.Store(world, true)
+		}
+		if _, is := gone.Load(world); is {
+			return errors.New("the process has ended")
+		}
+		time.Sleep(time.Second)
+		if l.add("paid", 1) > 0 {
+			l.add("paid", -1)
+		}
+		return nil
+	})
+	assert.Equal(t, audit.Safe, verdicts(tool)["twice"])
+	assert.Equal(t, audit.Wedged, verdicts(tool)["at-once"])
+	assert.Contains(t, tool.Why, "at-once: the work was done once, and a caller who lost the reply does not learn it: the call fails 4 times: the process has ended")
 }

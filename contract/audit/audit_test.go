@@ -291,7 +291,7 @@ func TestText(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, r.Text(&out))
 	for _, want := range []string{"pay", "doubles", "not claimed", "at-once: the work is done more than once", "made from its input schema",
-		"restarted: there is no World.Restart", "tried"} {
+		"restarted: nothing restarts it", "tried"} {
 		assert.Contains(t, strings.Join(strings.Fields(out.String()), " "), want)
 	}
 	assert.Contains(t, string(r.Markdown(1<<16)), "doubles")

@@ -77,7 +77,7 @@ type Options struct {
 	// changes. A step that takes a smaller share of the time than 1/Cancellations, and that the state does not show,
 	// may be missed. 0: 8.
 	Cancellations int
-	// Timeout limits a call; 0: 30 s.
+	// Timeout limits a call, and a reading of the state; 0: 30 s.
 	Timeout time.Duration
 	// Settle is waited for after the last call, before the state is read; 0: twice as long as one call
 	// took, and at least 50 ms. Work that a tool does later is not seen: with such a tool, raise it.
@@ -177,10 +177,7 @@ func (o *Options) state(ctx context.Context, w *World) (v any, err error) {
 	if err == nil {
 		v, err = jsonvalue.Numbers(doc)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("audit: the state could not be read: %w", err)
-	}
-	return v, nil
+	return v, err
 }
 
 func (o *Options) redactor() *redact.Redactor { return redact.New(o.Secrets, redact.Patterns) }

@@ -14,7 +14,7 @@ import (
 
 func TestVerdictOfAResult(t *testing.T) {
 	of := func(v audit.Verdict) audit.ToolResult { return audit.ToolResult{Verdict: v} }
-	refused := audit.ToolResult{Verdict: audit.Unknown, Planned: audit.Planned{Refused: "it is not in Allow"}}
+	refused := audit.ToolResult{Verdict: audit.Unknown, Planned: audit.Planned{Refused: "it is not allowed by its name"}}
 	lies := audit.ToolResult{Verdict: audit.Safe, ReadOnly: audit.Contradicted}
 	for why, tc := range map[string]struct {
 		tools []audit.ToolResult
@@ -42,13 +42,13 @@ func TestPage(t *testing.T) {
 	}
 	r := &audit.Result{StateNote: "The state is made up.", Tools: []audit.ToolResult{
 		{Planned: audit.Planned{Tool: "fine"}, Verdict: audit.Safe, Evidence: evidence(audit.Safe, `"ok"`)},
-		{Planned: audit.Planned{Tool: "left", Refused: "it is not in Allow"}, Verdict: audit.Unknown},
+		{Planned: audit.Planned{Tool: "left", Refused: "it is not allowed by its name"}, Verdict: audit.Unknown},
 		{Planned: audit.Planned{Tool: "bad"}, Verdict: audit.Doubles, Evidence: evidence(audit.Doubles, `"<script>alert(1)</script>"`)},
 	}}
 	var page strings.Builder
 	require.NoError(t, r.HTML(&page))
 	at := 0
-	for _, want := range []string{"FAIL", "of 3 tools: 1 doubles, 1 safe, 1 not called", "The state is made up.", "not called, since it is not in Allow: left",
+	for _, want := range []string{"FAIL", "of 3 tools: 1 doubles, 1 safe, 1 not called", "The state is made up.", "not called, since it is not allowed by its name: left",
 		"bad: doubles", "fine: safe", "t / reply-lost: doubles", "because", "one call, from 0s to 1ms: {&#34;a&#34;:1}", "alert(1)", "treatment, from 0s to 0s", "lost",
 		"after: {&#34;made&#34;:2}", "t / reply-lost: safe"} {
 		i := strings.Index(page.String()[at:], want)

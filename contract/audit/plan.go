@@ -91,17 +91,17 @@ func (o *Options) plan(tool chaos.Tool, w *World) Planned {
 	case tool.Name == o.StateTool:
 		p.Refused = "it is the tool that reads the state"
 	case !named && !o.Sandbox:
-		p.Refused = "it is not in Allow"
+		p.Refused = "it is not allowed by its name"
 	case !named && claims(p.Claims.Destructive):
-		p.Refused = "it claims to be destructive, and is not in Allow by its name"
+		p.Refused = "it claims to be destructive, and is not allowed by its name"
 	}
 	for _, t := range o.treatments() {
 		switch {
 		case p.Refused != "", informs(t.name) && p.Key == "", t.name == withoutKey && p.KeyRequired:
 		case t.name == restarting && w.Restart == nil:
-			p.NotTried[t.name] = "there is no World.Restart"
+			p.NotTried[t.name] = "nothing restarts it"
 		case t.fresh && !o.fresh():
-			p.NotTried[t.name] = "there is neither NewWorld nor Reset, so the state of one call is not known"
+			p.NotTried[t.name] = "nothing resets it, so the state of one call is not known"
 		default:
 			p.Treatments = append(p.Treatments, t.name)
 		}

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,16 +20,19 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // A Proxy is an [http.Handler] that passes the requests of a server on to its API, and counts those that may have
 // done work. It keeps no text of headers, queries and bodies. [NewProxy] makes one; it is safe for concurrent use.
 //
-// Not counted are GET, HEAD, OPTIONS and GraphQL queries, and what the API answered with 4xx, 307 or 308: it did not
-// do it. Two requests of a method and path are one if they have the same idempotency key, in a header or a member of
-// the body with "idempoten" in its name, or if they are an equal PUT or DELETE. So the API is trusted to honour keys.
-// Whether it knows a repeated request by anything else is not known.
+// Not counted are GET, HEAD, OPTIONS and GraphQL queries, and what the API refused: it answered with 4xx (but not 408
+// and 499, which say that somebody gave up), or sent the server on with 307 or 308. Two requests of a method and path
+// are one if they have the same idempotency key, or if they are an equal PUT or DELETE. A key is a header, a member of
+// the query, or one at the top of a body of JSON or of a form, with a name such as Idempotency-Key, idempotency_token or
+// PayPal-Request-Id. So the API is trusted to honour keys. Whether it knows a repeated request by anything else is not
+// known, nor whether an equal PATCH does its work again.
 //
 // A request that the server gives up goes on to its answer, so that it is known what came of it.
 type Proxy struct {
@@ -47,7 +51,7 @@ type worked struct {
 	how     string // such requests are told apart
 	body    [sha256.Size]byte
 	done    bool
-	unclear string // why it is not known whether it was done once; empty: it is, or done
+	unclear string // why it is not known whether it was done once; empty: it is known
 }
 
 const patience = time.Minute // for an answer
@@ -74,7 +78,8 @@ func NewProxy(to string, reads ...string) (*Proxy, error) {
 
 // State returns the counts, by method and path, in which {id} stands for a part that looks like an id. It waits for
 // answers. It is an error if it is not known whether a request did its work: the API answered with 5xx or not at all,
-// or there are two with one idempotency key and different bodies.
+// or sent the server on to another host; there are two with one idempotency key and different bodies, or two equal PATCH
+// requests without a key.
 func (p *Proxy) State(ctx context.Context) (any, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,12 +127,11 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.open++
 	p.mu.Unlock()
 	var once sync.Once
-	answered := func(status int) { once.Do(func() { p.answered(r, body, status) }) }
-	defer answered(0)
+	answered := func(status int, sentOn string) { once.Do(func() { p.answered(r, body, status, sentOn) }) }
+	defer answered(0, "")
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer cancel()
 	late := time.AfterFunc(patience, cancel)
-	silent := log.New(io.Discard, "", 0)
 	own := r.WithContext(ctx)
 	own.Body, own.ContentLength, own.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 	(&httputil.ReverseProxy{
@@ -135,30 +139,25 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			out.SetURL(p.to)
 			out.Out.URL.RawQuery = out.In.URL.RawQuery // also what is no query by the rules
 		},
-		Transport: p.pass, FlushInterval: -1, ErrorLog: silent,
+		Transport: p.pass, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
 		ModifyResponse: func(res *http.Response) error {
 			late.Stop()
 			context.AfterFunc(r.Context(), cancel) // nobody reads the rest
-			answered(res.StatusCode)
+			answered(res.StatusCode, res.Header.Get("Location"))
 			return nil
-		},
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
-			answered(0)
-			http.Error(w, http.StatusText(http.StatusBadGateway), http.StatusBadGateway)
 		},
 	}).ServeHTTP(w, own)
 }
 
-// answered keeps what came of a request; a status of 0: there was no answer.
-func (p *Proxy) answered(r *http.Request, body []byte, status int) {
+// answered keeps what came of a request; a status of 0: there was no answer. sentOn is the address to which a redirection
+// leads.
+func (p *Proxy) answered(r *http.Request, body []byte, status int, sentOn string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.open--
 	close(p.end)
 	p.end = make(chan struct{})
-	undone := status >= 400 && status < 500
-	undone = undone || status == http.StatusTemporaryRedirect || status == http.StatusPermanentRedirect
-	if undone || p.onlyReads(r, body) {
+	if p.refused(r, status, sentOn) || p.onlyReads(r, body) {
 		return
 	}
 	request := r.Method + " " + shape(r.URL.Path)
@@ -166,24 +165,26 @@ func (p *Proxy) answered(r *http.Request, body []byte, status int) {
 		p.work[request] = map[string]*worked{}
 	}
 	pieces := p.work[request]
-	sum := sha256.Sum256(append([]byte(r.URL.RequestURI()+"\n"), body...))
-	piece, how := fmt.Sprint(len(pieces)), "without an idempotency key"
-	if key := keyIn(r.Header, body); key != "" {
+	sum := sumOf(r.URL.RequestURI(), body)
+	piece, how, unsure := fmt.Sprint(len(pieces)), "without an idempotency key", false
+	if key := keyIn(r, body); key != "" {
 		piece, how = "key "+key, "different idempotency keys"
-	} else if r.Method == http.MethodPut || r.Method == http.MethodDelete {
-		piece, how = fmt.Sprintf("body %x", sum), "different bodies"
+	} else if slices.Contains([]string{http.MethodPut, http.MethodDelete, http.MethodPatch}, r.Method) {
+		piece, how, unsure = fmt.Sprintf("body %x", sum), "different bodies", r.Method == http.MethodPatch
 	}
-	w := pieces[piece]
-	if w == nil {
+	w, repeated := pieces[piece]
+	if !repeated {
 		w = &worked{how: how, body: sum}
 		pieces[piece] = w
 	}
 	done := status >= 200 && status < 300 || status == http.StatusSeeOther
 	switch {
-	case done && w.done && w.body != sum:
-		w.unclear = "two requests have the same idempotency key and different bodies"
-	case done:
+	case repeated && unsure: // a PATCH may set a value, or add to one (RFC 5789, 2)
+		w.done, w.unclear = true, "two equal PATCH requests have no idempotency key"
+	case done && !w.done:
 		w.done, w.unclear, w.body = true, "", sum
+	case done && w.body != sum:
+		w.unclear = "two requests have the same idempotency key and different bodies"
 	case !w.done && status == 0:
 		w.unclear = "the API did not answer"
 	case !w.done:
@@ -201,26 +202,67 @@ func (p *Proxy) onlyReads(r *http.Request, body []byte) bool {
 			return true
 		}
 	}
-	var graph struct{ Query string }
-	return strings.HasSuffix(r.URL.Path, "/graphql") && json.Unmarshal(body, &graph) == nil && graph.Query != "" &&
-		!strings.Contains(graph.Query, "mutation")
+	d, query, ok := jsonedit.MemberAt(body, "/query")
+	return ok && strings.HasSuffix(r.URL.Path, "/graphql") && !strings.Contains(string(d.Raw(query)), "mutation")
 }
 
-// keyIn returns the sum of the idempotency key of a request; empty: it has none.
-func keyIn(header http.Header, body []byte) (sum string) {
-	all := map[string]any{}
-	_ = json.Unmarshal(body, &all) //nolint:errcheck // a body that is no object has no key
-	for name := range header {
-		all[name] = header.Get(name)
+// refused reports whether the API did not do what it was asked for. A request that it sent on to the same host comes
+// here again, and one for another host does not.
+func (p *Proxy) refused(r *http.Request, status int, sentOn string) bool {
+	const clientGaveUp = 499 // of nginx
+	switch status {
+	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		to, err := url.Parse(sentOn)
+		return err == nil && (to.Host == "" || to.Host == r.Host)
+	case http.StatusRequestTimeout, clientGaveUp:
+		return false
 	}
-	for name, value := range all {
-		name = strings.ToLower(name)
-		usual := strings.Contains(name, "idempoten") || name == "paypal-request-id"
-		if key, ok := value.(string); ok && usual && key != "" {
-			sum = max(sum, fmt.Sprintf("%x", sha256.Sum256([]byte(name+"\n"+key))))
+	return status >= 400 && status < 500
+}
+
+// sumOf is equal for requests that are: of a body of JSON the order of members and white space do not matter.
+func sumOf(uri string, body []byte) [sha256.Size]byte {
+	all := []byte(uri + "\n")
+	if d, ok := jsonedit.Parse(body); ok && len(d.Repeated()) == 0 {
+		return sha256.Sum256(d.AppendPlain(all, 0, true))
+	}
+	return sha256.Sum256(append(all, body...))
+}
+
+// keyName is a name of an idempotency key, in lower case.
+var keyName = regexp.MustCompile(`^(.*idempoten(t|cy)([-_ ]?(key|id|token|header))?|paypal-request-id)$`)
+
+// keyIn returns the sum of the idempotency keys of a request; empty: it has none.
+func keyIn(r *http.Request, body []byte) string {
+	var keys []string
+	add := func(name, value string) {
+		if name = strings.ToLower(name); value != "" && keyName.MatchString(name) {
+			keys = append(keys, name+"\n"+value)
 		}
 	}
-	return sum
+	values := []url.Values{url.Values(r.Header), r.URL.Query()}
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
+		form, _ := url.ParseQuery(string(body)) // what could be read of it
+		values = append(values, form)
+	}
+	for _, all := range values {
+		for name, list := range all {
+			add(name, strings.Join(list, "\n"))
+		}
+	}
+	if v, ok := jsonedit.ParseValue(body); ok {
+		for _, name := range v.Keys() {
+			switch member := v.Get(name); member.Kind() {
+			case jsonedit.String, jsonedit.Number:
+				add(name, string(member.Bytes()))
+			}
+		}
+	}
+	if len(keys) == 0 {
+		return ""
+	}
+	slices.Sort(keys)
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(keys, "\n"))))
 }
 
 // shape is a path with {id} for each part that has digits alone, or is long and has one.
@@ -228,7 +270,7 @@ func shape(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		const long = 8
-		digits := strings.IndexFunc(part, unicode.IsDigit) >= 0
+		digits := strings.ContainsFunc(part, unicode.IsDigit)
 		if digits && (len(part) >= long || strings.Trim(part, "0123456789") == "") {
 			parts[i] = "{id}"
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/document"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // A Verdict says what happens if a tool is called again: of a treatment, or of all treatments of a tool.
@@ -216,18 +217,17 @@ func (r *Result) section() *document.Section {
 		s.Table.Rows = append(s.Table.Rows, row)
 		var tried, not []string
 		for _, e := range t.Evidence {
-			tried = append(tried, fmt.Sprintf("%s: %s (%d calls)", e.Treatment, e.Verdict, len(e.Calls)))
+			tried = append(tried, fmt.Sprintf("%s: %s (%s)", e.Treatment, e.Verdict, text.Plural(len(e.Calls), "call")))
 		}
 		for _, name := range slices.Sorted(maps.Keys(t.NotTried)) {
 			not = append(not, name+": "+t.NotTried[name])
 		}
 		made := map[bool]string{true: " (made from its input schema)"}[t.Made]
-		details := []document.Detail{
+		item := itemOf(t.Verdict, t.Tool)
+		item.Details = []document.Detail{
 			{Label: "why", Text: t.Why}, {Label: "mend", Text: t.Mend},
 			{Label: "arguments", Kind: document.OneLine, Text: string(t.Args) + made},
 			{Label: "tried", Text: strings.Join(tried, ", ")}, {Label: "not tried", List: not}}
-		item := itemOf(t.Verdict, t.Tool)
-		item.Details = details
 		s.Items = append(s.Items, item)
 	}
 	slices.SortStableFunc(s.Items, func(a, b document.Item) int {

@@ -125,9 +125,11 @@ func effectOf(before, once any) string {
 	effect := "adds"
 	b, o := leaves(map[string]any{}, "", before), leaves(map[string]any{}, "", once)
 	for at, was := range b {
-		if now, kept := o[at]; !kept {
+		now, kept := o[at]
+		filled := was == nil && (o[length+at] != nil || o[object+at] != nil) // of null, as Go writes a list of nothing
+		if !kept && !filled {
 			return "removes"
-		} else if !same(was, now) && !strings.HasPrefix(at, length) {
+		} else if !filled && !same(was, now) && !strings.HasPrefix(at, length) {
 			effect = "changes"
 		}
 	}

@@ -70,9 +70,9 @@ func atOnce(ctx context.Context, t *trial) {
 	for range n {
 		go func() { ended <- t.call(ctx, t.args) }()
 	}
-	answered := false
+	answered := true
 	for range n {
-		answered = <-ended == nil || answered
+		answered = <-ended == nil && answered
 	}
 	switch t.together = nil; {
 	case t.took < leastTime:
@@ -80,7 +80,7 @@ func atOnce(ctx context.Context, t *trial) {
 	case mostAtOnce(t.evidence.Calls[sent:]) < max(leastAtOnce, n/2):
 		t.untried = "too few of the calls were under way at once"
 	}
-	if !answered {
+	if !answered { // also if one was: the others call again, and the tool may be gone
 		t.again(ctx, t.args)
 	}
 }

@@ -72,9 +72,10 @@ type trial struct {
 	points   []point
 	// Of this run.
 	found    ruling
-	failed   error  // of the call whose answer counts
-	untried  string // why the treatment was not what it should be; empty: it was
-	looked   bool   // the state after the first call was read: middle
+	failed   error         // of the call whose answer counts
+	lasted   time.Duration // from the first call to the state after
+	untried  string        // why the treatment was not what it should be; empty: it was
+	looked   bool          // the state after the first call was read: middle
 	middle   any
 	together *sync.WaitGroup // of calls that begin together
 
@@ -93,8 +94,6 @@ type ruling struct {
 func (r ruling) gravity() int {
 	return slices.Index([]Verdict{NotTried, Safe, Unknown, Wedged, PartlyDone, Doubles}, r.verdict)
 }
-
-func (r ruling) bad() bool { return r.gravity() > ruling{verdict: Unknown}.gravity() }
 
 // conclude decides the run, unless it is decided.
 func (t *trial) conclude(v Verdict, why string) {
@@ -183,14 +182,18 @@ func (t *trial) settle(ctx context.Context) {
 
 // state reads the state of the world; an error of it decides the run, except that there is none.
 func (t *trial) state(ctx context.Context, when string) any {
-	v, err := t.o.state(chaos.NewContext(ctx, nil), t.world)
+	ctx, cancel := context.WithTimeout(chaos.NewContext(ctx, nil), t.o.timeout())
+	defer cancel()
+	v, err, _ := usercode.Do(ctx, usercode.Options[any]{Grace: usercode.Patient(leastSettle)}, func(ctx context.Context) (any, error) {
+		return t.o.state(ctx, t.world)
+	})
 	switch {
 	case err == nil:
 		t.evidence.States = append(t.evidence.States, State{when + " " + t.of, kept(jsonvalue.Document(v))})
 	case errors.Is(err, errNoState):
 		t.unlike = cmp.Or(t.unlike, err.Error())
 	default:
-		t.conclude(Unknown, err.Error())
+		t.conclude(Unknown, "the state could not be read: "+usercode.ErrorText(err))
 	}
 	return v
 }
@@ -248,7 +251,8 @@ func (t *trial) make(ctx context.Context) (gravest ruling) {
 	}
 	for t.turn = 0; t.turn == 0 || t.turn < t.treatment.turns; t.turn++ {
 		r := t.treat(ctx)
-		if t.o.fresh() && r.bad() && r.gravity() > gravest.gravity() { // it may have been by chance
+		bad := r.gravity() > ruling{verdict: Unknown}.gravity()
+		if t.o.fresh() && bad && r.gravity() > gravest.gravity() { // it may have been by chance
 			t.repeated = true
 			second := t.treat(ctx)
 			if t.repeated = false; second.gravity() > r.gravity() {
@@ -257,6 +261,7 @@ func (t *trial) make(ctx context.Context) (gravest ruling) {
 			if second.verdict != r.verdict {
 				r.why += " (in 1 of 2 runs)"
 			}
+			r = t.later(ctx, r)
 		}
 		if r.gravity() > gravest.gravity() {
 			gravest = r
@@ -310,8 +315,10 @@ func (t *trial) visit(ctx context.Context, of string, calls func(before any)) (b
 	}()
 	t.of, t.tools = of, chaos.WrapRegistry(t.world.Tools, nil)
 	before = t.state(ctx, "before")
+	began := time.Now()
 	calls(before)
 	t.settle(ctx)
+	t.lasted = time.Since(began)
 	return before, t.state(ctx, "after")
 }
 
@@ -337,6 +344,22 @@ func (t *trial) treat(ctx context.Context) ruling {
 	}
 	t.judge(after)
 	return t.found
+}
+
+// later looks whether the state of one call is still the same when as much time has passed as the treatment took. Else
+// work that a call does late looks as if the treatment had done it.
+func (t *trial) later(ctx context.Context, r ruling) ruling {
+	t.found = ruling{}
+	lasted := t.lasted
+	_, after := t.visit(ctx, "one call, and a longer wait", func(any) {
+		if failed := t.call(ctx, t.args); failed == nil {
+			pause(ctx, lasted)
+		}
+	})
+	if t.found.verdict == "" && !same(t.once, after) {
+		return ruling{Unknown, "the work of one call goes on after Settle, so states cannot be compared: raise it"}
+	}
+	return r
 }
 
 // choose decides what the calls ask for, with which idempotency keys. A world that nobody resets needs new ones.

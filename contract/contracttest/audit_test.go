@@ -77,5 +77,5 @@ func TestAuditRetriesFails(t *testing.T) {
 	}
 	out, failed = child(t, "^TestChildAuditOfNothing$")
 	assert.True(t, failed)
-	assert.Contains(t, out, "refund: it is not in Allow")
+	assert.Contains(t, out, "refund: it is not allowed by its name")
 }

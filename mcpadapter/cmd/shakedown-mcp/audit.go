@@ -91,6 +91,7 @@ func (a *auditing) declare() {
 	f := flag.NewFlagSet("audit [FLAGS] -- COMMAND ARG...", flag.ContinueOnError)
 	a.flags = f
 	o := &a.options
+	o.Example, o.Keys = map[string]json.RawMessage{}, map[string]string{}
 	f.StringVar(&a.url, "url", "", "the server at `URL`, in place of a command")
 	f.Func("header", "a header for the server at --url: `NAME=VARIABLE`, whose value is in that environment variable; "+
 		"may be repeated", func(s string) error {
@@ -136,6 +137,12 @@ func (a *auditing) declare() {
 		tool, args, _ := strings.Cut(s, "=")
 		return a.addExample(tool, json.RawMessage(args))
 	})
+	f.Func("key", "the argument that is the idempotency key, if its name does not tell: `TOOL=/POINTER`; may be repeated",
+		func(s string) error {
+			tool, pointer, _ := strings.Cut(s, "=")
+			o.Keys[tool] = pointer
+			return given(tool != "" && pointer != "")
+		})
 	f.StringVar(&a.examples, "examples", "", "arguments by tool: a JSON object in `FILE`")
 	f.StringVar(&a.session, "session", "", "arguments of the first call of each tool that succeeded, in the session "+
 		"in `FILE`, such as shakedown import makes of a trace")
@@ -183,9 +190,6 @@ func (a *auditing) secret(variable string) string {
 func (a *auditing) known() *redact.Redactor { return redact.New(a.options.Secrets, 0) }
 
 func (a *auditing) addExample(tool string, args json.RawMessage) error {
-	if a.options.Example == nil {
-		a.options.Example = map[string]json.RawMessage{}
-	}
 	a.options.Example[tool] = args
 	return given(tool != "" && json.Valid(args))
 }
@@ -410,6 +414,9 @@ func listing(l *audit.Listing) string {
 		fmt.Fprintf(&b, "%s\n  claims     %s\n  arguments  %s", t.Tool, claims, t.Args)
 		if t.Made {
 			b.WriteString(" (made from its input schema)")
+		}
+		if t.Key != "" {
+			b.WriteString("\n  key        " + t.Key)
 		}
 		if t.Refused != "" {
 			fmt.Fprintf(&b, "\n  not called: %s\n", t.Refused)

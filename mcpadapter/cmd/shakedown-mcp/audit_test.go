@@ -18,6 +18,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
@@ -52,11 +53,6 @@ func actAs(what string) {
 	case "broken":
 		fmt.Fprintln(os.Stderr, "cannot begin with", os.Getenv("SHOP_API_TOKEN"))
 		os.Exit(1)
-	case "reset":
-		res, err := http.Post(os.Getenv("SHOP_API")+"/reset", "", nil)
-		if err != nil || res.StatusCode != http.StatusOK {
-			os.Exit(1)
-		}
 	}
 }
 
@@ -75,6 +71,16 @@ func shopTools() *mcp.Server {
 	pays("transfer", nil, func(in payment) string { return in.Key })
 	pays("erase", &mcp.ToolAnnotations{DestructiveHint: new(true)}, none)
 	pays("hang", nil, none)
+	mcp.AddTool(s, &mcp.Tool{Name: "dies"}, func(ctx context.Context, _ *mcp.CallToolRequest, in payment) (*mcp.CallToolResult, any, error) {
+		const id = "made of the arguments" // so it is safe, as long as the process is there
+		text, err := ask(ctx, http.MethodPost, "/v1/payments/"+in.Payment+"/dies", id)
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			os.Exit(1)
+		}
+		return nil, map[string]any{"answer": text}, err
+	})
 	mcp.AddTool(s, &mcp.Tool{Name: "list", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
 		func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
 			text, err := ask(ctx, http.MethodGet, "/v1/payments", "")
@@ -112,12 +118,13 @@ type shop struct {
 	mu      sync.Mutex
 	made    map[string]int // by path
 	known   map[string]bool
-	asked   int // requests of any kind
+	asked   int    // requests of any kind
+	fresh   string // a file: while it is there, all that was made is to be forgotten
 	hanging chan struct{}
 }
 
 func newShop(t *testing.T) *shop {
-	s := &shop{made: map[string]int{}, known: map[string]bool{}, hanging: make(chan struct{}, 100)}
+	s := &shop{made: map[string]int{}, known: map[string]bool{}, hanging: make(chan struct{}, 100), fresh: filepath.Join(t.TempDir(), "fresh")}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
 	t.Setenv("SHOP_API", s.URL)
@@ -138,16 +145,19 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	s.asked++
 	key := r.Header.Get("Idempotency-Key")
-	switch {
-	case r.URL.Path == "/reset":
+	if os.Remove(s.fresh) == nil {
 		clear(s.made)
 		clear(s.known)
-	case r.Method == http.MethodPost && (key == "" || !s.known[r.URL.Path+key]):
+	}
+	if r.Method == http.MethodPost && (key == "" || !s.known[r.URL.Path+key]) {
 		s.known[r.URL.Path+key] = true
 		s.made[r.URL.Path]++
 	}
 	_ = json.NewEncoder(w).Encode(s.made)
 }
+
+// reset is a shell command, and starts no program: it runs before each world.
+func (s *shop) reset() string { return ": > '" + s.fresh + "'" }
 
 // quick are flags for tools that answer at once.
 var quick = []string{"--settle", "10ms", "--cancellations", "1"}
@@ -194,7 +204,7 @@ func TestAuditBehindAProxy(t *testing.T) {
 	assert.Equal(t, audit.Contradicted, tools["refund"].Idempotent)
 	assert.JSONEq(t, `{"payment":"pay_1"}`, string(tools["refund"].Args))
 	assert.True(t, tools["capture"].Made)
-	for _, want := range []string{"✗ refund: doubles", "not called, since it is not in Allow: erase, hang, list", "POST /v1/payments/pay_1/refund/without an idempotency key",
+	for _, want := range []string{"✗ refund: doubles", "not called, since it is not allowed by its name: dies, erase, hang, list", "POST /v1/payments/pay_1/refund/without an idempotency key",
 		"whether this one does is not known", `"pay_1"`} {
 		assert.Contains(t, strings.Join(strings.Fields(said), " "), want)
 	}
@@ -236,7 +246,6 @@ func TestAuditIntercepts(t *testing.T) {
 // The state of the API itself, in each way in which it can be read, and what is known of it with and without a first state.
 func TestAuditStates(t *testing.T) {
 	s := newShop(t)
-	reset := "SHAKEDOWN_MCP_TEST_AS_SERVER=reset '" + self(t) + "'"
 	if runtime.GOOS == "windows" {
 		t.Skip("has no sh")
 	}
@@ -245,8 +254,8 @@ func TestAuditStates(t *testing.T) {
 		tool  string
 		want  audit.Verdict
 	}{
-		"a tool, reset":             {[]string{"--state-tool", "list", "--reset", reset}, "capture", audit.Safe},
-		"a resource, reset":         {[]string{"--state-resource", "shop://payments", "--reset", reset}, "refund", audit.Doubles},
+		"a tool, reset":             {[]string{"--state-tool", "list", "--reset", s.reset()}, "capture", audit.Safe},
+		"a resource, reset":         {[]string{"--state-resource", "shop://payments", "--reset", s.reset()}, "refund", audit.Doubles},
 		"a URL finds what doubles":  {[]string{"--state-url", s.URL + "/v1/payments"}, "refund", audit.Doubles},
 		"a tool, whose API is kept": {[]string{"--state-tool", "list"}, "capture", audit.Unknown},
 		"nothing":                   {nil, "capture", audit.Unknown},
@@ -254,6 +263,23 @@ func TestAuditStates(t *testing.T) {
 		status, tools, said := auditOf(t, append(tc.flags, "--allow", tc.tool, "--", self(t))...)
 		assert.Equal(t, tc.want, tools[tc.tool].Verdict, "%s: %s", name, tools[tc.tool].Why)
 		assert.Equal(t, map[audit.Verdict]int{audit.Doubles: 1, audit.Unknown: 2}[tc.want], status, "%s: %s", name, said)
+	}
+}
+
+// A call that ends the process of the server is told from one that fails, and the next treatment has a new process.
+func TestAuditServerEnds(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("has no sh")
+	}
+	s := newShop(t)
+	_, tools, said := auditOf(t, "--state-url", s.URL+"/v1/payments", "--reset", s.reset(), "--allow", "dies", "--", self(t))
+	assert.Equal(t, audit.Wedged, tools["dies"].Verdict, said)
+	for _, e := range tools["dies"].Evidence {
+		if e.Treatment == "cancelled" {
+			assert.Contains(t, e.Why, "the call fails 4 times: the process of the server has ended")
+		} else {
+			assert.Equal(t, audit.Safe, e.Verdict, "%s: %s", e.Treatment, e.Why)
+		}
 	}
 }
 
@@ -285,7 +311,7 @@ func TestAuditOverHTTP(t *testing.T) {
 	status, _, said = auditOf(t, "--url", server.URL, "--sandbox")
 	assert.Equal(t, 4, status, said)
 	if runtime.GOOS != "windows" {
-		_, tools, said = auditOf(t, append(flags, "--allow", "capture", "--reset", "SHAKEDOWN_MCP_TEST_AS_SERVER=reset '"+self(t)+"'")...)
+		_, tools, said = auditOf(t, append(flags, "--allow", "capture", "--reset", s.reset())...)
 		assert.Equal(t, audit.Safe, tools["capture"].Verdict, tools["capture"].Why+said)
 		assert.Contains(t, tools["capture"].NotTried, "restarted")
 		_, _, said = auditOf(t, append(flags, "--allow", "capture", "--reset", "echo $SHOP_API_TOKEN; exit 7")...)
@@ -300,9 +326,10 @@ func TestAuditListsFirst(t *testing.T) {
 	status, _, said := auditOf(t, "--proxy", "SHOP_API="+s.URL, "--", self(t))
 	assert.Equal(t, 2, status)
 	assert.Contains(t, said, "name tools by --allow, or say --sandbox")
-	status, _, said = auditOf(t, "--dry", "--sandbox", "--", self(t))
+	status, _, said = auditOf(t, "--dry", "--sandbox", "--key", "refund=/reason/nonce", "--", self(t))
 	assert.Zero(t, status)
 	for _, want := range []string{"refund\n", `{"idempotentHint":true}`, `{"payment":"example"} (made from its input schema)`, "reply-lost",
+		"key        /reason/nonce", "key        /idempotency_key",
 		"not called: it claims to be destructive"} {
 		assert.Contains(t, said, want)
 	}

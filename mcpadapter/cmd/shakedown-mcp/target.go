@@ -127,7 +127,9 @@ func (t *target) begin(ctx context.Context) (err error) {
 	}
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "shakedown-mcp", Version: "audit"}, nil).Connect(ctx, transport, nil)
 	if err != nil && own != nil {
-		err = errors.Join(err, own.Close(), own.lastWords())
+		if err = errors.Join(err, own.Close()); own.said.String() != "" {
+			err = fmt.Errorf("%w\nits standard error ends in: %s", err, own.said)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("shakedown-mcp: the server did not begin: %w", err)
@@ -184,7 +186,18 @@ func (t *target) Tools(ctx context.Context) ([]chaos.Tool, error) {
 }
 
 func (t *target) CallTool(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
-	return client.Registry(t.current()).CallTool(ctx, name, args)
+	result, err := client.Registry(t.current()).CallTool(ctx, name, args)
+	return result, t.told(err)
+}
+
+// told says of an error that the process of the server has ended, if that is why there is no answer. It stays so until
+// the world is reset or closed, as for a client that does not start servers.
+func (t *target) told(err error) error {
+	lost, _ := errors.AsType[*client.SessionError](err)
+	if t.of.url == "" && (errors.Is(err, mcp.ErrConnectionClosed) || lost != nil && lost.Closed) {
+		return fmt.Errorf("the process of the server has ended, or closed its output: %w", err)
+	}
+	return err
 }
 
 // world is the target as the audit sees it.
@@ -212,7 +225,7 @@ func (t *target) resource(ctx context.Context) (any, error) {
 	}
 	res, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: t.of.stateResource})
 	if err != nil {
-		return nil, err
+		return nil, t.told(err)
 	}
 	var all []any
 	for _, part := range res.Contents {
@@ -303,14 +316,6 @@ func (p *process) end() error {
 	return nil
 }
 
-// lastWords are the end of what the process has said on its standard error.
-func (p *process) lastWords() error {
-	if said := p.said.String(); said != "" {
-		return errors.New("its standard error ends in: " + said)
-	}
-	return nil
-}
-
 // endAll ends the processes that are left, such as those of a run that was interrupted.
 func (a *auditing) endAll() {
 	a.mu.Lock()
@@ -329,9 +334,6 @@ func (a *auditing) endAll() {
 
 // runReset runs the command of --reset in a shell.
 func (a *auditing) runReset(ctx context.Context) error {
-	if a.reset == "" {
-		return nil
-	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", a.reset)
 	said := new(processgroup.Tail)
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = said, said, askedToEnd

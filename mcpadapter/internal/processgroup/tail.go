@@ -16,7 +16,7 @@ type Tail struct {
 
 const maxOutput = 64 << 10
 
-// maxLine is the longest beginning that is left out for being half a line.
+// maxLine is the longest beginning that is left out for being half a line. A secret is shorter.
 const maxLine = 8 << 10
 
 // Write never fails: a long output must not end a program.
@@ -42,10 +42,13 @@ func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.cut()
-	if at := bytes.IndexByte(t.kept, '\n'); t.skipped > 0 && at >= 0 && at < maxLine {
-		// Half a line may be half a secret, which redaction would not recognise.
-		t.skipped += uint64(at + 1)
-		t.kept = t.kept[at+1:]
+	if t.skipped > 0 { // half a line may be half a secret, which redaction would not recognise
+		half := min(len(t.kept), maxLine)
+		if at := bytes.IndexByte(t.kept[:half], '\n'); at >= 0 {
+			half = at + 1
+		}
+		t.skipped += uint64(half)
+		t.kept = t.kept[half:]
 	}
 	s := strings.ToValidUTF8(string(t.kept), "\uFFFD")
 	if t.skipped > 0 {
