@@ -81,6 +81,7 @@ type sourceRun struct {
 type brokenCell struct {
 	contract.Cell
 	like  int            // the first cell of the defect of which it is a copy, perhaps itself
+	alike int            // cells of the defect that are copies of this one, with itself
 	needs map[string]int // the faults by target without which it would not have broken
 	base  *runDigest     // without habits
 }
@@ -88,9 +89,8 @@ type brokenCell struct {
 // A heldCell is a cell with the other invariants that held in its run.
 type heldCell struct {
 	contract.Cell
-	copied bool // its scenario has copies
-	held   []string
-	lived  []string // did not break, though no fault was delivered
+	held  []string
+	lived []string // did not break, though no fault was delivered
 }
 
 // HabitsOf returns those of all that a cure names, each on its tools alone, for [contract.RunOptions].Around and
@@ -195,7 +195,7 @@ func (c *curer) findHeld() {
 			continue
 		default:
 			at, runs[run], copies[copied] = len(c.held), len(c.held), true
-			c.held = append(c.held, heldCell{Cell: r.Cell, copied: copied != run})
+			c.held = append(c.held, heldCell{Cell: r.Cell})
 		}
 		h := &c.held[at]
 		if r.State == contract.Held {
@@ -252,6 +252,7 @@ func (c *curer) ailing(d *contract.Defect) *ailing {
 				a.distinct = append(a.distinct, like)
 			}
 			a.cells = append(a.cells, brokenCell{Cell: cell, like: like, needs: needs})
+			a.cells[like].alike++
 		}
 	}
 	slices.Sort(a.targets)
@@ -314,9 +315,14 @@ func (a *ailing) learn(ask askFunc) {
 		return
 	}
 	tools, passed := 0, int64(0)
-	for _, i := range a.distinct {
+	for n, i := range a.distinct {
 		at := &a.cells[i]
 		r := a.own(at.Cell, nil)
+		if n == 0 {
+			for _, next := range a.distinct[1:] {
+				r.Next = append(r.Next, a.own(a.cells[next].Cell, nil))
+			}
+		}
 		if at.base = ask(r); at.base == nil {
 			a.cut()
 			return

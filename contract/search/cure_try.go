@@ -43,8 +43,7 @@ func (o outcome) held() bool { return o == holds || o == holdsWithFewer }
 func (t *attempt) mends() bool { return t.complete && t.of > 0 && t.held == t.of }
 
 // under is what a run of a cell under habits says of it, and the run. The cells that follow are run in the same round.
-func (a *ailing) under(ask askFunc, i int, set habitSet, follow ...brokenCell) (outcome, *runDigest) {
-	at := &a.cells[i]
+func (a *ailing) under(ask askFunc, at *brokenCell, set habitSet, follow ...brokenCell) (outcome, *runDigest) {
 	own := a.own(at.Cell, set)
 	for k := range follow {
 		own.Next = append(own.Next, a.own(follow[k].Cell, set))
@@ -110,28 +109,29 @@ func (a *ailing) try(ask askFunc, picks []int, onlyMending bool) attempt {
 		a.tryRandom(ask, &t, 0)
 		return t
 	}
-	likes := map[int]int{}
-	for i := range a.cells {
-		likes[a.cells[i].like]++
-	}
 	if onlyMending && a.refused != "" && !a.passesFirst(ask, t.set) {
 		return t
 	}
+	var next []brokenCell
+	if !onlyMending {
+		next = fewest.Pick(a.cells, a.distinct)
+	}
 	for _, i := range a.distinct {
-		said, run := a.under(ask, i, t.set)
+		at := &a.cells[i]
+		said, run := a.under(ask, at, t.set, next...)
 		if said == notAsked {
 			return t
 		}
-		t.of += likes[i]
+		t.of += at.alike
 		switch said {
 		case holds, holdsWithFewer:
-			t.held, t.holding = t.held+likes[i], append(t.holding, i)
+			t.held, t.holding = t.held+at.alike, append(t.holding, i)
 		case unreached:
-			t.unreached += likes[i]
+			t.unreached += at.alike
 		}
-		base := a.cells[i].base
+		base := at.base
 		t.add(run, base)
-		if calm := ask(a.calm(a.cells[i].Cell, nil)); calm != nil && calm.Answer == run.Answer {
+		if calm := ask(a.calm(at.Cell, nil)); calm != nil && calm.Answer == run.Answer {
 			t.usual++
 		}
 		t.inert = t.inert && run.Calls == base.Calls && run.Answer == base.Answer &&
@@ -178,10 +178,12 @@ func best(all []attempt) []attempt {
 }
 
 // choose finds the fewest habits that mend a defect: one; else two, of which one at least changes something alone,
-// since two that do not change nothing together.
+// since two that do not change nothing together. Those of which both do come first: most that mend are among them.
 func (a *ailing) choose(ask askFunc) {
 	for _, attempts := range []func(askFunc) []attempt{
-		func(askFunc) []attempt { return a.singles }, a.tryPairs,
+		func(askFunc) []attempt { return a.singles },
+		func(ask askFunc) []attempt { return a.tryPairs(ask, 0) },
+		func(ask askFunc) []attempt { return a.tryPairs(ask, 1) },
 	} {
 		more := attempts(ask)
 		a.tried = append(a.tried, more...)
@@ -233,9 +235,9 @@ func (a *ailing) chooseMore(ask askFunc) {
 // verifyOnly verifies habits on the tools of the defect alone, where they can act on some of them, and if its cells
 // need it, on all on which they can act.
 func (a *ailing) verifyOnly(ask askFunc, set habitSet) (cure *contract.Cure, refused string) {
-	cure, refused, own := a.verify(ask, set.only(a.targets, a.curer), a)
+	cure, refused, own := a.verify(ask, set.only(a.targets, a.curer), len(a.all) == 1, a)
 	if own {
-		cure, refused, _ = a.verify(ask, set, a)
+		cure, refused, _ = a.verify(ask, set, len(a.all) == 1, a)
 	}
 	return cure, refused
 }
@@ -253,10 +255,17 @@ func (s habitSet) only(targets []string, c *curer) habitSet {
 	return own
 }
 
-func (a *ailing) tryPairs(ask askFunc) (all []attempt) {
+// tryPairs tries the pairs of which so many habits change nothing alone.
+func (a *ailing) tryPairs(ask askFunc, inert int) (all []attempt) {
 	for i := range a.habits {
 		for k := i + 1; k < len(a.habits); k++ {
-			if !a.singles[i].inert || !a.singles[k].inert {
+			n := 0
+			for _, single := range []*attempt{&a.singles[i], &a.singles[k]} {
+				if single.inert {
+					n++
+				}
+			}
+			if n == inert {
 				all = append(all, a.try(ask, []int{i, k}, true))
 			}
 		}
@@ -293,9 +302,12 @@ func (a *ailing) mendedByNone() {
 	}
 }
 
-// verify makes the runs of all cells of defects under habits, of their fewest faults, and of what held. refused says
+// verify makes the runs of all cells of defects under habits, of their fewest faults, and of what held. Of equal cells
+// it makes one, unless copies are to be run: for a report's only defect, and for all defects together. refused says
 // what stands against the habits, and own whether it is one of these cells; with neither, the search was cut.
-func (c *curer) verify(ask askFunc, set habitSet, all ...*ailing) (cure *contract.Cure, refused string, own bool) {
+func (c *curer) verify(ask askFunc, set habitSet, copies bool, all ...*ailing) (
+	cure *contract.Cure, refused string, own bool,
+) {
 	cure = &contract.Cure{Habits: set.shown(c.runner.Tools())}
 	total := attempt{}
 	var cells []brokenCell
@@ -316,15 +328,26 @@ func (c *curer) verify(ask askFunc, set habitSet, all ...*ailing) (cure *contrac
 			total.cost.Time += t.cost.Time * time.Duration(t.of)
 			continue
 		}
-		for i := range a.cells {
-			said, run := a.under(ask, i, set, following(a.cells, i)...)
+		runs := a.cells
+		if !copies {
+			runs = fewest.Pick(a.cells, a.distinct)
+		}
+		for i := range runs {
+			at := &runs[i]
+			said, run := a.under(ask, at, set, following(runs, i)...)
 			if !said.held() {
-				return nil, said.of(a.cells[i].String()), said != notAsked
+				return nil, said.of(at.String()), said != notAsked
+			}
+			standsFor := 1
+			if len(runs) < len(a.cells) {
+				standsFor = at.alike
 			}
 			if said == holdsWithFewer {
-				cure.Fewer++
+				cure.Fewer += standsFor
 			}
-			total.add(run, a.cells[i].base)
+			for range standsFor {
+				total.add(run, at.base)
+			}
 		}
 		cells = append(cells, a.cells...)
 		cure.Held, cure.Cells = cure.Held+len(a.cells), cure.Cells+len(a.cells)
@@ -344,19 +367,13 @@ func (o outcome) of(what string) string {
 }
 
 // verifyHeld makes the runs in which nothing broke, and those without faults, under habits. It counts them. Of copies
-// it makes one, and for a defect alone those of first trials. What stood against other habits comes first.
+// it makes one. What stood against other habits comes first.
 func (c *curer) verifyHeld(ask askFunc, set habitSet, cure *contract.Cure, all []*ailing) (refused string, ok bool) {
-	full := len(all) > 1 || len(c.all) == 1
 	held := c.held
 	for i, h := range held {
-		if h.copied && h.Trial > 1 && !full {
-			continue
-		}
 		own := c.own(h.Cell, set)
 		for _, next := range following(held, i) {
-			if !next.copied || next.Trial == 1 || full {
-				own.Next = append(own.Next, c.own(next.Cell, set))
-			}
+			own.Next = append(own.Next, c.own(next.Cell, set))
 		}
 		run := ask(own)
 		if run == nil {
@@ -395,15 +412,16 @@ func (c *curer) verifyHeld(ask askFunc, set habitSet, cure *contract.Cure, all [
 	return "", true
 }
 
-// atOnce is how many runs of a verification are made in a round: those after the first that refuses habits are in vain.
+// atOnce is how many runs of a verification are made in its first round. Each further one has twice as many: runs after
+// the first that refuses habits are in vain, and what has held for long will likely hold to the end.
 const atOnce = 3
 
 // following are those of a round after the i-th, which is the first of one; else none.
 func following[T any](all []T, i int) []T {
-	if i%atOnce > 0 {
+	if round := i/atOnce + 1; i%atOnce > 0 || bits.OnesCount(uint(round)) > 1 {
 		return nil
 	}
-	return all[i+1 : min(i+atOnce, len(all))]
+	return all[i+1 : min(2*i+atOnce, len(all))]
 }
 
 // brokenIn is what of it a run broke, or did not decide; "": nothing.
@@ -523,7 +541,7 @@ func (c *curer) chooseForAll(ask askFunc) {
 	why := ""
 	for size := 1; size <= len(most); size++ {
 		for _, picks := range coversOf(candidates, size, mended) {
-			cure, refused, _ := c.verify(ask, c.together(picks, mended), mended...)
+			cure, refused, _ := c.verify(ask, c.together(picks, mended), true, mended...)
 			if cure != nil {
 				cure.Defects = len(mended)
 				c.report.Cure = cure
