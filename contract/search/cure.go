@@ -136,7 +136,7 @@ func (s habitSet) String() string {
 }
 
 func newCurer(e *explainer) *curer {
-	c := &curer{explainer: e, lists: map[string]string{}, passed: map[string]*atomic.Int64{},
+	c := &curer{explainer: e, lists: e.probeLists(), passed: map[string]*atomic.Int64{},
 		random: e.report.Repeatable == "no"}
 	for i := range e.report.Defects {
 		c.random = c.random || e.report.Defects[i].Runs > 0
@@ -151,10 +151,6 @@ func newCurer(e *explainer) *curer {
 		} else {
 			c.habits = append(c.habits, h)
 		}
-	}
-	for i := range e.matrix.Invariants {
-		p := &e.matrix.Invariants[i]
-		c.lists[p.Name] = strings.Join(p.Probes, "\x00")
 	}
 	for _, s := range e.matrix.Scenarios {
 		if len(s.Rules) == 0 && s.Layer == "" && s.Rewrite == nil && s.NewWorld == nil &&
@@ -228,10 +224,7 @@ func mayDraw(r chaos.Rule) bool {
 
 func (c *curer) ailing(d *contract.Defect) *ailing {
 	a := &ailing{curer: c, d: d}
-	reports := map[contract.Cell]*contract.CellReport{}
-	for i := range c.report.Cells {
-		reports[c.report.Cells[i].Cell] = &c.report.Cells[i]
-	}
+	reports := c.cellReports()
 	copies := map[string]int{}
 	for i := range d.Breaks {
 		b := &d.Breaks[i]
