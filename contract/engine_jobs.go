@@ -63,7 +63,8 @@ func (e *engine) jobs() iter.Seq2[job, error] {
 			for trial := 1; trial <= e.m.trials(); trial++ {
 				if e.resumed.has(s.index, trial) {
 					known, err := e.resumed.reports(s.index, trial)
-					if !yield(job{scenario: s, trial: trial, invariants: s.invariants, known: known}, err) || err != nil {
+					j := job{scenario: s, trial: trial, invariants: s.invariants, known: known}
+					if !yield(j, err) || err != nil {
 						return
 					}
 					continue
