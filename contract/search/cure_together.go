@@ -55,7 +55,7 @@ func (c *curer) chooseForAll(ask askFunc) {
 // Bounds of the search for habits that mend all defects.
 const (
 	maxTogether = 12 // habits of which sets are made
-	maxCovers   = 8  // sets that are tried
+	maxCovers   = 4  // sets of one size that are tried
 )
 
 // coversOf are the sets of up to so many that mend each of the defects: the smallest first, and of a size those that
@@ -83,7 +83,11 @@ func coversOf(candidates []int, most int, mended []*ailing) (sets []partSet) {
 	slices.SortStableFunc(sets, func(a, b partSet) int {
 		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(chosen(b), chosen(a)))
 	})
-	return sets[:min(maxCovers, len(sets))]
+	ofSize := map[int]int{}
+	return slices.DeleteFunc(sets, func(s partSet) bool {
+		ofSize[len(s)]++
+		return ofSize[len(s)] > maxCovers
+	})
 }
 
 func (a *ailing) mendedWithin(picks partSet) bool {
