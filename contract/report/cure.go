@@ -18,13 +18,14 @@ const (
 
 // cureOf is the detail of a defect that says what would mend it; empty if that was not searched for.
 func cureOf(r *contract.Report, c *contract.Cure) document.Detail {
-	switch {
-	case c == nil:
+	if c == nil {
 		return document.Detail{}
-	case len(c.Habits) == 0:
-		return document.Detail{Label: "habits", Text: cureText(r, c)}
 	}
-	return document.Detail{Label: "mended by", Text: cureText(r, c)}
+	label := "mended by"
+	if len(c.Habits) == 0 {
+		label = "habits"
+	}
+	return document.Detail{Label: label, Text: cureText(r, c)}
 }
 
 // cureText says what mends defects, or what comes nearest.

@@ -81,6 +81,7 @@ type sourceRun struct {
 type brokenCell struct {
 	contract.Cell
 	like  int            // the first cell of the defect of which it is a copy, perhaps itself
+	alike int            // cells of the defect that are copies of this one, with itself
 	needs map[string]int // the faults by target without which it would not have broken
 	base  *runDigest     // without habits
 }
@@ -88,9 +89,8 @@ type brokenCell struct {
 // A heldCell is a cell with the other invariants that held in its run.
 type heldCell struct {
 	contract.Cell
-	copied bool // its scenario has copies
-	held   []string
-	lived  []string // did not break, though no fault was delivered
+	held  []string
+	lived []string // did not break, though no fault was delivered
 }
 
 // HabitsOf returns those of all that a cure names, each on its tools alone, for [contract.RunOptions].Around and
@@ -136,7 +136,7 @@ func (s habitSet) String() string {
 }
 
 func newCurer(e *explainer) *curer {
-	c := &curer{explainer: e, lists: map[string]string{}, passed: map[string]*atomic.Int64{},
+	c := &curer{explainer: e, lists: e.probeLists(), passed: map[string]*atomic.Int64{},
 		random: e.report.Repeatable == "no"}
 	for i := range e.report.Defects {
 		c.random = c.random || e.report.Defects[i].Runs > 0
@@ -151,10 +151,6 @@ func newCurer(e *explainer) *curer {
 		} else {
 			c.habits = append(c.habits, h)
 		}
-	}
-	for i := range e.matrix.Invariants {
-		p := &e.matrix.Invariants[i]
-		c.lists[p.Name] = strings.Join(p.Probes, "\x00")
 	}
 	for _, s := range e.matrix.Scenarios {
 		if len(s.Rules) == 0 && s.Layer == "" && s.Rewrite == nil && s.NewWorld == nil &&
@@ -195,7 +191,7 @@ func (c *curer) findHeld() {
 			continue
 		default:
 			at, runs[run], copies[copied] = len(c.held), len(c.held), true
-			c.held = append(c.held, heldCell{Cell: r.Cell, copied: copied != run})
+			c.held = append(c.held, heldCell{Cell: r.Cell})
 		}
 		h := &c.held[at]
 		if r.State == contract.Held {
@@ -228,10 +224,7 @@ func mayDraw(r chaos.Rule) bool {
 
 func (c *curer) ailing(d *contract.Defect) *ailing {
 	a := &ailing{curer: c, d: d}
-	reports := map[contract.Cell]*contract.CellReport{}
-	for i := range c.report.Cells {
-		reports[c.report.Cells[i].Cell] = &c.report.Cells[i]
-	}
+	reports := c.cellReports()
 	copies := map[string]int{}
 	for i := range d.Breaks {
 		b := &d.Breaks[i]
@@ -252,6 +245,7 @@ func (c *curer) ailing(d *contract.Defect) *ailing {
 				a.distinct = append(a.distinct, like)
 			}
 			a.cells = append(a.cells, brokenCell{Cell: cell, like: like, needs: needs})
+			a.cells[like].alike++
 		}
 	}
 	slices.Sort(a.targets)
@@ -314,9 +308,14 @@ func (a *ailing) learn(ask askFunc) {
 		return
 	}
 	tools, passed := 0, int64(0)
-	for _, i := range a.distinct {
+	for n, i := range a.distinct {
 		at := &a.cells[i]
 		r := a.own(at.Cell, nil)
+		if n == 0 {
+			for _, next := range a.distinct[1:] {
+				r.Next = append(r.Next, a.own(a.cells[next].Cell, nil))
+			}
+		}
 		if at.base = ask(r); at.base == nil {
 			a.cut()
 			return

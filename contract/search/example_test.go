@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/habits"
 	"github.com/shakedown-go/shakedown/contract/search"
 )
 
@@ -141,4 +144,50 @@ func ExampleScan() {
 	// Output:
 	// error at pay in a row, 17 runs
 	// buys                     holds to 1 (1 of 1 held), breaks from 2 (0 of 1 held)
+}
+
+// The agent looks once, and gives up when that fails.
+func ExampleCure() {
+	look := chaos.Func(chaos.Tool{Name: "look", Effect: chaos.EffectNone},
+		func(context.Context, int) (string, error) { return "seen", nil })
+	m := &contract.Matrix{
+		NewWorld: func(context.Context) (*contract.World, error) {
+			tools, err := chaos.NewRegistry(look)
+			return &contract.World{Tools: tools, Agent: func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+				seen, _ := tools.CallTool(ctx, "look", []byte("7"))
+				return string(seen), nil
+			}}, err
+		},
+		Prompts: []string{"Look at order 7."},
+		Invariants: []contract.Invariant{{Name: "answers", Severity: contract.High,
+			Check: func(_ context.Context, o *contract.Observation) error {
+				if o.Response == "" {
+					return errors.New("no answer")
+				}
+				return nil
+			}}},
+		Scenarios: []contract.Scenario{
+			contract.Calm(),
+			contract.Under("look-fails", chaos.Rule{Target: "look", When: when.First(1), Fault: fault.Fail(fault.ErrUnavailable)}),
+		},
+	}
+	report, err := m.Run(context.Background(), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	o := &search.Options{Budget: search.Budget{Runs: 100},
+		Habits: []*habits.Habit{habits.TellFailures(nil), habits.Retries(&habits.RetryOptions{Wait: time.Millisecond})}}
+	err = errors.Join(search.Explain(context.Background(), m, report, o), search.Cure(context.Background(), m, report, o))
+	for _, d := range report.Defects {
+		fmt.Println(d.Sentence)
+		for _, h := range d.Cure.Habits {
+			fmt.Printf("  mended by %s on %s (%d of %d cells)\n", h.Does, strings.Join(h.Tools, ", "), d.Cure.Held, d.Cure.Cells)
+		}
+	}
+	fmt.Println(err)
+	// Output:
+	// look fails
+	//   mended by bounded retries with back-off on look (1 of 1 cells)
+	// <nil>
 }

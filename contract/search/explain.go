@@ -223,10 +223,7 @@ func (e *explainer) split(groups []*group) (more []*group) {
 		}
 		g.Others = nil
 	}
-	cells := make(map[contract.Cell]*contract.CellReport, len(e.report.Cells))
-	for i := range e.report.Cells {
-		cells[e.report.Cells[i].Cell] = &e.report.Cells[i]
-	}
+	cells := e.cellReports()
 	for _, g := range groups {
 		if g.Smallest == nil || g.Source.Random {
 			continue
@@ -255,6 +252,23 @@ func (e *explainer) split(groups []*group) (more []*group) {
 		}
 	}
 	return more
+}
+
+func (e *explainer) cellReports() map[contract.Cell]*contract.CellReport {
+	cells := make(map[contract.Cell]*contract.CellReport, len(e.report.Cells))
+	for i := range e.report.Cells {
+		cells[e.report.Cells[i].Cell] = &e.report.Cells[i]
+	}
+	return cells
+}
+
+// probeLists has for each invariant one string for its own prompts: those with equal ones are judged by the same runs.
+func (e *explainer) probeLists() map[string]string {
+	lists := map[string]string{}
+	for i := range e.matrix.Invariants {
+		lists[e.matrix.Invariants[i].Name] = strings.Join(e.matrix.Invariants[i].Probes, "\x00")
+	}
+	return lists
 }
 
 // ownerOf is the group whose faults a cell of g met: g itself, else another one of its scenario,
@@ -286,10 +300,7 @@ func (e *explainer) stopped() string {
 // assignSources gives each group the source of its first cell, and returns those that have
 // not been learnt. Groups of a scenario, trial and prompt list share one.
 func (e *explainer) assignSources(groups []*group) (fresh []*source) {
-	probes := map[string]string{}
-	for i := range e.matrix.Invariants {
-		probes[e.matrix.Invariants[i].Name] = strings.Join(e.matrix.Invariants[i].Probes, "\x00")
-	}
+	probes := e.probeLists()
 	for _, g := range groups {
 		calm := len(e.runner.Rules(g.scenario)) == 0 && e.besides(g) == withoutFault // nothing was broken in it
 		key := fmt.Sprintf("%q %d %q", g.first.Cell.Scenario, g.first.Cell.Trial, probes[g.Invariant])

@@ -81,7 +81,8 @@ func (p *printer) section(s *Section) {
 	case head != "":
 		p.line(head)
 	}
-	if s.Head != "" && (len(items) == 0 || len(items[0].Details) == 0) {
+	onlyIntro := s.Table == nil && s.Verdict == nil && len(s.Facts) == 0 && len(items) == 0
+	if s.Head != "" && !onlyIntro && (len(items) == 0 || len(items[0].Details) == 0) {
 		p.line()
 	}
 	if s.Table != nil {

@@ -1,0 +1,176 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/when"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/habits"
+)
+
+// looker is a plant that reads once, under a fault of the first read.
+func looker(does func(call func(string) (string, error)) string) plant {
+	return plant{name: "looker", tools: onlyReader, does: does, fails: "get", when: when.First(1),
+		fault: fault.Fail(fault.ErrUnavailable), holds: right}
+}
+
+// theCure is that of the only defect of a matrix.
+func theCure(t *testing.T, m *contract.Matrix, budget Budget) (*contract.Report, *contract.Cure) {
+	t.Helper()
+	r := cured(t, m, budget)
+	require.Len(t, r.Defects, 1)
+	return r, r.Defects[0].Cure
+}
+
+func TestCureOfWhatHabitsCannotMend(t *testing.T) {
+	tests := []struct {
+		name, why string
+		m         func() *contract.Matrix
+		budget    Budget
+		cut       bool
+	}{
+		{name: "the agent has the tools from elsewhere", why: "no habit tried: its calls do not pass World.Tools",
+			m: func() *contract.Matrix {
+				m := lacking(looker(looksUp(1)))
+				world := m.NewWorld
+				m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+					w, err := world(ctx)
+					agent := w.Agent
+					own := chaos.WrapRegistry(w.Tools, chaos.FromContext(ctx))
+					w.Agent = func(ctx context.Context, prompt string, _ chaos.ToolRegistry) (string, error) {
+						return agent(ctx, prompt, own)
+					}
+					return w, err
+				}
+				return m
+			}},
+		{name: "the prompt is another one", why: "no habit here mends it", m: func() *contract.Matrix {
+			m := lacking(looker(looksUp(1)))
+			m.Scenarios[1] = contract.Scenario{Name: "loud", Rewrite: strings.ToUpper}
+			m.Invariants[0].Check = func(_ context.Context, o *contract.Observation) error {
+				if o.Prompt != "go" {
+					return errors.New("it obeyed a loud prompt")
+				}
+				return nil
+			}
+			return m
+		}},
+		{name: "a habit keeps the fault away", m: func() *contract.Matrix {
+			p := looker(func(call func(string) (string, error)) string {
+				_, _ = call("get")
+				said, _ := call("get")
+				return said
+			})
+			p.when, p.fault = when.Nth(2), fault.Replace(map[string]int{"price": 8})
+			return lacking(p)
+		}, why: "no habit here is known to mend it: under remembering equal reads its faults were undelivered in 2 of 2 cells"},
+		{name: "a habit breaks what held", m: func() *contract.Matrix {
+			m := lacking(looker(looksUp(1)))
+			m.Invariants = append(m.Invariants, contract.Invariant{Name: "one-read", Severity: contract.Low,
+				Needs: contract.NeedState, Check: func(_ context.Context, o *contract.Observation) error {
+					if n := called(o, "t0.get"); n > 1 {
+						return fmt.Errorf("%d reads", n)
+					}
+					return nil
+				}})
+			return m
+		}, why: "under bounded retries with back-off its cells hold, but s0/one-read/1 breaks"},
+		{name: "the budget ends first", why: "not searched to its end", m: func() *contract.Matrix { return lacking(looker(looksUp(1))) },
+			budget: Budget{Runs: 3}, cut: true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if test.budget.Runs == 0 {
+				test.budget.Runs = 1000
+			}
+			r, c := theCure(t, test.m(), test.budget)
+			assert.Empty(t, c.Habits)
+			assert.Equal(t, test.why, c.Why)
+			assert.Equal(t, test.cut, c.Cut)
+			assert.Equal(t, test.cut, r.CureSearch.Stopped != "", r.CureSearch.Stopped)
+			assert.LessOrEqual(t, r.CureSearch.Runs, test.budget.Runs)
+			if r.Cure != nil {
+				assert.Empty(t, r.Cure.Habits)
+			}
+		})
+	}
+}
+
+// An agent that does not repeat itself is mended only if none of many runs breaks. One worker takes the draws in order.
+func TestCureOfARandomAgent(t *testing.T) {
+	for name, mends := range map[string]bool{"gives up now and then": true, "claims now and then": false} {
+		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
+			draw := rand.New(rand.NewPCG(36, 1))
+			p := looker(func(call func(string) (string, error)) string {
+				mu.Lock()
+				careless, mood := draw.IntN(10) < 6, draw.IntN(1000)
+				mu.Unlock()
+				if careless && !mends {
+					_, _ = call("get")
+					return fmt.Sprint("made up ", mood)
+				}
+				return fmt.Sprint(looksUp(map[bool]int{true: 1, false: 2}[careless])(call), " ", mood)
+			})
+			m := lacking(p)
+			m.Trials = 12
+			if !mends {
+				m.Invariants[0].Check = func(_ context.Context, o *contract.Observation) error {
+					if strings.HasPrefix(o.Response, "made up") && len(o.Events) > 0 && o.Events[0].Delivered {
+						return errors.New("it made that up")
+					}
+					return nil
+				}
+			}
+			run := contract.RunOptions{Harness: bubbled(t), Workers: 1}
+			r, err := m.Run(t.Context(), &run)
+			require.NoError(t, err)
+			o := &Options{Run: run, Budget: Budget{Runs: 5000}}
+			require.NoError(t, Explain(t.Context(), m, r, o))
+			require.NoError(t, Cure(t.Context(), m, r, o))
+			require.NotEmpty(t, r.Defects)
+			c := r.Defects[0].Cure
+			if !mends {
+				assert.Empty(t, c.Habits, "%v", c)
+				assert.Contains(t, c.Why, "no habit here mends it")
+				return
+			}
+			assert.Equal(t, []string{"bounded-retries"}, namesOf(c), c.Why)
+			assert.True(t, c.Random)
+			assert.Equal(t, c.Cells, c.Held)
+			assert.Greater(t, c.Held, 5, "a few runs say nothing")
+		})
+	}
+}
+
+// In a world that all cells share, which is reset before each, runs under habits are made one at a time too.
+func TestCureInASharedWorld(t *testing.T) {
+	m := lacking(looker(looksUp(1)))
+	w, err := m.NewWorld(t.Context())
+	require.NoError(t, err)
+	resets := 0
+	m.NewWorld, m.World = nil, w
+	m.Reset = func(context.Context) error { resets++; return nil }
+	r, err := m.Run(t.Context(), nil)
+	require.NoError(t, err)
+	o := &Options{Budget: Budget{Runs: 500}, Habits: []*habits.Habit{habits.TellFailures(nil),
+		habits.Retries(&habits.RetryOptions{Wait: time.Microsecond})}}
+	require.NoError(t, Explain(t.Context(), m, r, o))
+	before := resets
+	require.NoError(t, Cure(t.Context(), m, r, o))
+	require.Len(t, r.Defects, 1)
+	assert.Equal(t, []string{"bounded-retries"}, namesOf(r.Defects[0].Cure), r.Defects[0].Cure.Why)
+	assert.GreaterOrEqual(t, resets-before, r.CureSearch.Runs)
+}
