@@ -30,9 +30,9 @@ import (
 // Not counted are GET, HEAD, OPTIONS and GraphQL queries, and what the API refused: it answered with 4xx (but not 408
 // and 499, which say that somebody gave up), or sent the server on with 307 or 308. Two requests of a method and path
 // are one if they have the same idempotency key, or if they are an equal PUT or DELETE. A key is a header, a member of
-// the query, or one at the top of a body of JSON or of a form, with a name such as Idempotency-Key, idempotency_token or
-// PayPal-Request-Id. So the API is trusted to honour keys. Whether it knows a repeated request by anything else is not
-// known, nor whether an equal PATCH does its work again.
+// the query, or one at the top of a body of JSON or of a form, with a name such as Idempotency-Key, idempotency_token
+// or PayPal-Request-Id. So the API is trusted to honour keys. Whether it knows a repeated request by anything else is
+// not known, nor whether an equal PATCH does its work again.
 //
 // A request that the server gives up goes on to its answer, so that it is known what came of it.
 type Proxy struct {
@@ -78,8 +78,8 @@ func NewProxy(to string, reads ...string) (*Proxy, error) {
 
 // State returns the counts, by method and path, in which {id} stands for a part that looks like an id. It waits for
 // answers. It is an error if it is not known whether a request did its work: the API answered with 5xx or not at all,
-// or sent the server on to another host; there are two with one idempotency key and different bodies, or two equal PATCH
-// requests without a key.
+// or sent the server on to another host; there are two with one idempotency key and different bodies, or two equal
+// PATCH requests without a key.
 func (p *Proxy) State(ctx context.Context) (any, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,8 +149,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}).ServeHTTP(w, own)
 }
 
-// answered keeps what came of a request; a status of 0: there was no answer. sentOn is the address to which a redirection
-// leads.
+// answered keeps what came of a request; a status of 0: there was no answer. sentOn is the address to which a
+// redirection leads.
 func (p *Proxy) answered(r *http.Request, body []byte, status int, sentOn string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

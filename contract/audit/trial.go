@@ -184,9 +184,8 @@ func (t *trial) settle(ctx context.Context) {
 func (t *trial) state(ctx context.Context, when string) any {
 	ctx, cancel := context.WithTimeout(chaos.NewContext(ctx, nil), t.o.timeout())
 	defer cancel()
-	v, err, _ := usercode.Do(ctx, usercode.Options[any]{Grace: usercode.Patient(leastSettle)}, func(ctx context.Context) (any, error) {
-		return t.o.state(ctx, t.world)
-	})
+	o := usercode.Options[any]{Grace: usercode.Patient(leastSettle)}
+	v, err, _ := usercode.Do(ctx, o, func(ctx context.Context) (any, error) { return t.o.state(ctx, t.world) })
 	switch {
 	case err == nil:
 		t.evidence.States = append(t.evidence.States, State{when + " " + t.of, kept(jsonvalue.Document(v))})
