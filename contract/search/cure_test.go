@@ -166,7 +166,7 @@ func TestCureInASharedWorld(t *testing.T) {
 	r, err := m.Run(t.Context(), nil)
 	require.NoError(t, err)
 	o := &Options{Budget: Budget{Runs: 500}, Habits: []*habits.Habit{habits.TellFailures(nil),
-		habits.Retries(&habits.RetryOptions{Wait: time.Microsecond})}}
+		habits.Retries(&habits.Options{Wait: time.Microsecond})}}
 	require.NoError(t, Explain(t.Context(), m, r, o))
 	before := resets
 	require.NoError(t, Cure(t.Context(), m, r, o))

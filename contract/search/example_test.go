@@ -177,7 +177,7 @@ func ExampleCure() {
 		return
 	}
 	o := &search.Options{Budget: search.Budget{Runs: 100},
-		Habits: []*habits.Habit{habits.TellFailures(nil), habits.Retries(&habits.RetryOptions{Wait: time.Millisecond})}}
+		Habits: []*habits.Habit{habits.TellFailures(nil), habits.Retries(&habits.Options{Wait: time.Millisecond})}}
 	err = errors.Join(search.Explain(context.Background(), m, report, o), search.Cure(context.Background(), m, report, o))
 	for _, d := range report.Defects {
 		fmt.Println(d.Sentence)
