@@ -209,7 +209,7 @@ func TestPageShowsTheExample(t *testing.T) {
 	require.NoError(t, err)
 	example, err := os.ReadFile("example_own_test.go")
 	require.NoError(t, err)
-	own, _, found := strings.Cut(string(page), "\n## Your framework in twenty lines\n") // which has a program of its own
+	own, _, found := strings.Cut(string(page), "\n## Habits: middleware around the tools\n") // which has programs of its own
 	require.True(t, found)
 	var pieces []string
 	for _, block := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(own, -1) {
