@@ -24,8 +24,9 @@ import (
 // Habits mend a defect if in runs of all its cells, under the rules of their scenarios and under the habits, the
 // invariants hold; its faults were delivered, as many as the defect has and on the same targets, or else are when
 // they are injected by the numbers of their calls; the run of the fewest faults holds too; and whatever held in
-// other cells and without faults holds under the habits. Of equal cells one is run for the latter. What is
-// undecided is not mended.
+// other cells and without faults holds under the habits. Of equal cells one is run for the latter. A call that only
+// fails, in place of the defect's faults, breaks nothing under the habits that it does not break without: else they
+// would hide the failure from the agent. What is undecided is not mended, and must not break.
 //
 // Errors are those of [Explain]. What was found before the end of ctx is in r.
 func Cure(ctx context.Context, m *contract.Matrix, r *contract.Report, o *Options) error {
@@ -80,17 +81,17 @@ type sourceRun struct {
 // A brokenCell is a cell that a defect broke.
 type brokenCell struct {
 	contract.Cell
-	like  int            // the first cell of the defect of which it is a copy, perhaps itself
-	alike int            // cells of the defect that are copies of this one, with itself
-	needs map[string]int // the faults by target without which it would not have broken
-	base  *runDigest     // without habits
+	like  int          // the first cell of the defect of which it is a copy, perhaps itself
+	alike int          // cells of the defect that are copies of this one, with itself
+	needs map[need]int // the faults without which it would not have broken
+	base  *runDigest   // without habits
 }
 
 // A heldCell is a cell with the other invariants that held in its run.
 type heldCell struct {
 	contract.Cell
 	held  []string
-	lived []string // did not break, though no fault was delivered
+	lived []string // did not break, though no fault was delivered or they were undecided
 }
 
 // HabitsOf returns those of all that a cure names, each on its tools alone, for [contract.RunOptions].Around and
@@ -138,6 +139,13 @@ func (s habitSet) String() string {
 func newCurer(e *explainer) *curer {
 	c := &curer{explainer: e, lists: e.probeLists(), passed: map[string]*atomic.Int64{},
 		random: e.report.Repeatable == "no"}
+	digest := e.runs.digest
+	e.runs.digest = func(r runRequest, result *contract.Result) *runDigest {
+		if r.Passed.Load() > mostPassed {
+			return &runDigest{} // which decides nothing
+		}
+		return digest(r, result)
+	}
 	for i := range e.report.Defects {
 		c.random = c.random || e.report.Defects[i].Runs > 0
 	}
@@ -180,7 +188,7 @@ func (c *curer) findHeld() {
 		if broke[[2]string{r.Cell.Scenario, r.Cell.Invariant}] && c.random {
 			continue
 		}
-		if r.Violated || r.State != contract.Held && r.State != contract.Undelivered {
+		if r.Violated || r.State == contract.NotRun {
 			continue
 		}
 		run, copied := c.runOf(r.Cell), c.copyOf(r)
@@ -228,10 +236,10 @@ func (c *curer) ailing(d *contract.Defect) *ailing {
 	copies := map[string]int{}
 	for i := range d.Breaks {
 		b := &d.Breaks[i]
-		needs := needsOf(d.Deliveries, b.At)
-		for target := range needs {
-			if !slices.Contains(a.targets, target) {
-				a.targets = append(a.targets, target)
+		needs := c.needsOf(d.Deliveries, b.At)
+		for n := range needs {
+			if !slices.Contains(a.targets, n.target) {
+				a.targets = append(a.targets, n.target)
 			}
 		}
 		for _, cell := range b.Cells {
@@ -252,10 +260,14 @@ func (c *curer) ailing(d *contract.Defect) *ailing {
 	return a
 }
 
-// needsOf counts the faults of a defect by target. at are its targets where they are others, in the same order.
-func needsOf(deliveries []contract.Delivery, at []string) map[string]int {
+// A need is faults at a target. Of an agent that does not repeat itself they are told by their kind too: of others the
+// run of the fewest faults shows that it is these that do not break it.
+type need struct{ target, fault string }
+
+// needsOf counts the faults of a defect. at are its targets where they are others, in the same order.
+func (c *curer) needsOf(deliveries []contract.Delivery, at []string) map[need]int {
 	var own []string
-	needs := map[string]int{}
+	needs := map[need]int{}
 	for _, d := range deliveries {
 		i := slices.Index(own, d.Target)
 		if i < 0 {
@@ -265,7 +277,11 @@ func needsOf(deliveries []contract.Delivery, at []string) map[string]int {
 		if i < len(at) {
 			target = at[i]
 		}
-		needs[target]++
+		n := need{target: target}
+		if c.random {
+			n.fault = d.Fault
+		}
+		needs[n]++
 	}
 	return needs
 }
@@ -391,8 +407,12 @@ func (c *curer) byNumber(at *brokenCell) *source {
 }
 
 // own is the run of a cell under the rules of its scenario and under habits.
-func (c *curer) own(at contract.Cell, set habitSet) runRequest {
-	return c.with(runRequest{Cell: at, Rules: c.runner.Rules(at.Scenario), Key: c.runOf(at) + " own"}, set)
+func (c *curer) own(at contract.Cell, set habitSet) runRequest { return c.nth(at, set, 0) }
+
+// nth is the n-th of these runs.
+func (c *curer) nth(at contract.Cell, set habitSet, n int) runRequest {
+	r := runRequest{Cell: at, Rules: c.runner.Rules(at.Scenario), Key: c.runOf(at) + " own"}
+	return c.with(r.numbered(n), set)
 }
 
 // calm is the run of a cell's prompts without faults.
@@ -409,30 +429,35 @@ func (c *curer) with(r runRequest, set habitSet) runRequest {
 	tools := c.runner.Tools()
 	r.Key, r.Detail = r.Key+" with"+set.key(tools), ofFaults
 	user, around := c.o.Run.Around, habits.Around(set...)
-	if len(set) == 0 {
-		if c.passed[r.Key] == nil {
-			c.passed[r.Key] = new(atomic.Int64)
-		}
-		n := c.passed[r.Key]
-		around = func(tools chaos.ToolRegistry) chaos.ToolRegistry { return passing{tools, n} }
+	if c.passed[r.Key] == nil {
+		c.passed[r.Key] = new(atomic.Int64)
 	}
+	passed := c.passed[r.Key]
+	r.Passed = passed
 	r.Around = func(tools chaos.ToolRegistry) chaos.ToolRegistry {
 		if user != nil {
 			tools = cmp.Or(user(tools), tools)
 		}
-		return around(tools)
+		return passing{around(tools), passed, len(set) > 0}
 	}
 	return r
 }
 
-// passing counts the calls that pass it.
+// mostPassed bounds the calls of a run under habits: an agent that polls may never end if they are answered at once.
+const mostPassed = 10_000
+
+// passing counts the calls that pass it. Of bounded ones, those that are too many take a second each, so that virtual
+// time goes on.
 type passing struct {
 	chaos.ToolRegistry
-	calls *atomic.Int64
+	calls   *atomic.Int64
+	bounded bool
 }
 
 func (p passing) CallTool(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
-	p.calls.Add(1)
+	if p.calls.Add(1) > mostPassed && p.bounded {
+		time.Sleep(time.Second)
+	}
 	return p.ToolRegistry.CallTool(ctx, name, args)
 }
 

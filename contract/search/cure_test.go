@@ -87,6 +87,32 @@ func TestCureOfWhatHabitsCannotMend(t *testing.T) {
 				}})
 			return m
 		}, why: "under bounded retries with back-off its cells hold, but s0/one-read/1 breaks"},
+		{name: "a habit only hides the failure", m: func() *contract.Matrix {
+			p := plant{name: "trusting", tools: onlyWriter, fails: "pay", when: when.First(1), fault: fault.LoseReply(),
+				does: func(call func(string) (string, error)) string { // it takes any result for a success
+					for range 2 {
+						if _, err := call("pay"); err == nil {
+							return "paid"
+						}
+					}
+					return "failed"
+				},
+				holds: func(l *ledger, target, said string, _ *contract.Observation) bool {
+					return (l.done[target+"pay"] == 1) == (said == "paid")
+				}}
+			return lacking(p)
+		}, why: "under telling a tool's failure in a fixed form its cells hold, but fine-0 where its calls only fail breaks"},
+		{name: "what was undecided breaks", m: func() *contract.Matrix {
+			m := lacking(looker(looksUp(1)))
+			m.Invariants = append(m.Invariants, contract.Invariant{Name: "one-read", Severity: contract.Low,
+				Needs: contract.NeedState, Check: func(_ context.Context, o *contract.Observation) error {
+					if n := called(o, "t0.get"); n > 1 {
+						return fmt.Errorf("%d reads", n)
+					}
+					return contract.ErrUndecided
+				}})
+			return m
+		}, why: "under bounded retries with back-off its cells hold, but s0/one-read/1 breaks"},
 		{name: "the budget ends first", why: "not searched to its end", m: func() *contract.Matrix { return lacking(looker(looksUp(1))) },
 			budget: Budget{Runs: 3}, cut: true},
 	}
@@ -106,6 +132,32 @@ func TestCureOfWhatHabitsCannotMend(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Under a habit that answers at once an agent that polls would stand still in virtual time. Such a run decides nothing,
+// and the search goes on.
+func TestCureOfAnAgentThatPolls(t *testing.T) {
+	p := looker(func(call func(string) (string, error)) string {
+		said := ""
+		for began := time.Now(); time.Since(began) < time.Second; {
+			out, err := call("get")
+			if err != nil {
+				return "failed"
+			}
+			said = out
+		}
+		return said
+	})
+	p.tools = func(l *ledger, prefix string) []chaos.ToolFunc {
+		return []chaos.ToolFunc{chaos.Func(chaos.Tool{Name: prefix + "get", Effect: chaos.EffectNone, InputSchema: inputOf(prefix)},
+			func(context.Context, struct{}) (map[string]int, error) {
+				time.Sleep(100 * time.Millisecond)
+				return map[string]int{"price": 7}, nil
+			})}
+	}
+	p.when = when.Nth(2)
+	_, c := theCure(t, lacking(p), Budget{Runs: 1000})
+	assert.Equal(t, []string{"bounded-retries"}, namesOf(c), c.Why)
 }
 
 // An agent that does not repeat itself is mended only if none of many runs breaks. One worker takes the draws in order.

@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -29,6 +30,7 @@ type attempt struct {
 	held, of  int
 	holding   []int // of the cells, those that hold
 	unreached int
+	fewer     int               // of a random agent: see holdsWithFewer
 	usual     int               // runs with the answer of the calm run
 	cost      contract.CureCost // of the cells, in the mean
 	inert     bool              // no run differed from that without habits
@@ -59,7 +61,7 @@ func (a *ailing) under(ask askFunc, at *brokenCell, set habitSet, follow ...brok
 }
 
 // outcomeOf is what a run says of an invariant that needs faults to break.
-func outcomeOf(run *runDigest, invariant string, needs map[string]int) outcome {
+func outcomeOf(run *runDigest, invariant string, needs map[need]int) outcome {
 	if run == nil {
 		return notAsked
 	}
@@ -80,18 +82,18 @@ func outcomeOf(run *runDigest, invariant string, needs map[string]int) outcome {
 
 // Reaches reports whether as many faults were delivered at each target, or fewer, since every call of it that was made
 // met one: then there was no need for more calls.
-func (s *runDigest) Reaches(needs map[string]int) (reaches, fewer bool) {
-	for target, n := range needs {
+func (s *runDigest) Reaches(needs map[need]int) (reaches, fewer bool) {
+	for need, n := range needs {
 		delivered := 0
 		for _, h := range s.Hits {
-			if h.Delivered && !h.Own && h.Target == target {
+			if h.Delivered && !h.Own && h.Target == need.target && (need.fault == "" || h.Fault == need.fault) {
 				delivered++
 			}
 		}
 		if delivered >= n {
 			continue
 		}
-		if fewer = true; delivered == 0 || slices.Contains(s.Spared, target) {
+		if fewer = true; delivered == 0 || slices.Contains(s.Spared, need.target) {
 			return false, false
 		}
 	}
@@ -168,11 +170,11 @@ func (a *ailing) trySingles() (tasks []task) {
 }
 
 // best are the attempts that mend: those first under which more runs have the answer of the calm run, since the agent
-// does its work then, and of these those that add the least.
+// does its work then, and of these those that change the least: an agent that makes fewer calls may do less.
 func best(all []attempt) []attempt {
 	mend := slices.DeleteFunc(slices.Clone(all), func(t attempt) bool { return !t.mends() })
 	slices.SortStableFunc(mend, func(a, b attempt) int {
-		return cmp.Or(cmp.Compare(b.usual, a.usual), cmp.Compare(max(0, a.cost.Calls), max(0, b.cost.Calls)),
+		return cmp.Or(cmp.Compare(b.usual, a.usual), cmp.Compare(math.Abs(a.cost.Calls), math.Abs(b.cost.Calls)),
 			cmp.Compare(max(0, a.cost.Time), max(0, b.cost.Time)))
 	})
 	return mend

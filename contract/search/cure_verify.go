@@ -24,8 +24,11 @@ func (c *curer) verify(ask askFunc, set habitSet, copies bool, all ...*ailing) (
 	for _, a := range all {
 		if f := a.fewest; f != nil {
 			run := ask(c.with(f.source.request(f.set, f.swaps), set))
-			if said := outcomeOf(run, f.source.Cell.Invariant, needsOf(a.d.Deliveries, nil)); !said.held() {
+			if said := outcomeOf(run, f.source.Cell.Invariant, c.needsOf(a.d.Deliveries, nil)); !said.held() {
 				return nil, said.of("the run of its fewest faults"), said != notAsked
+			}
+			if refused, ok := c.verifyFailures(ask, set, f); !ok {
+				return nil, refused, false
 			}
 		}
 		if a.random {
@@ -34,6 +37,7 @@ func (c *curer) verify(ask askFunc, set habitSet, copies bool, all ...*ailing) (
 				return nil, "in further runs they are not known to", c.runs.Cut == ""
 			}
 			cure.Held, cure.Cells, cure.Random = cure.Held+t.held, cure.Cells+t.of, true
+			cure.Fewer += t.fewer
 			total.Calls += t.cost.Calls * float64(t.of)
 			total.Time += t.cost.Time * time.Duration(t.of)
 			continue
@@ -68,6 +72,31 @@ func (c *curer) verify(ask askFunc, set habitSet, copies bool, all ...*ailing) (
 		return nil, refused, false
 	}
 	return cure, "", false
+}
+
+// verifyFailures makes the run in which the calls of the fewest faults only fail, under habits and without. Habits that
+// keep a failure from the agent may mend a defect, and make the agent tell of work that was not done.
+func (c *curer) verifyFailures(ask askFunc, set habitSet, f *sourceRun) (refused string, ok bool) {
+	fails := map[int]swap{}
+	for _, k := range f.set {
+		if w := ladder(&f.source.Parts[k]); len(w) > 0 {
+			fails[k] = w[0]
+		}
+	}
+	if len(fails) == 0 { // they do no more than that
+		return "", true
+	}
+	of := f.source.request(f.set, fails)
+	base, run := ask(c.with(of, nil)), ask(c.with(of, set))
+	if base == nil || run == nil {
+		return "", false
+	}
+	for _, j := range base.States {
+		if j.Holds() && run.judgedBy(j.Invariant).Broke {
+			return breaks.of(j.Invariant + " where its calls only fail"), false
+		}
+	}
+	return "", true
 }
 
 // of says what stands against habits under which something has an outcome; "" if it was not asked.
@@ -156,7 +185,7 @@ func (c *curer) breaksAnyway(ask askFunc, h heldCell, set habitSet) bool {
 	broke := map[bool]int{}
 	for n := range leastCalm {
 		for _, own := range []habitSet{set, nil} {
-			run := ask(c.own(h.Cell, own).numbered(n))
+			run := ask(c.nth(h.Cell, own, n))
 			if run == nil {
 				return false
 			}
@@ -173,7 +202,7 @@ func (a *ailing) learnRate(ask askFunc) {
 	broke, runs := 0, 0
 	for n := 0; n < mostRuns && broke < enoughBreaks; n++ {
 		at := &a.cells[a.distinct[n%len(a.distinct)]]
-		run := ask(a.own(at.Cell, nil).numbered(n / len(a.distinct)))
+		run := ask(a.nth(at.Cell, nil, n/len(a.distinct)))
 		switch outcomeOf(run, at.Invariant, at.needs) {
 		case notAsked:
 			a.cut()
@@ -199,14 +228,17 @@ func (a *ailing) tryRandom(ask askFunc, t *attempt, first int) {
 	t.inert = false
 	for n := range mostTrials {
 		at := &a.cells[a.distinct[n%len(a.distinct)]]
-		run := ask(a.own(at.Cell, t.set).numbered(first + n/len(a.distinct)))
+		run := ask(a.nth(at.Cell, t.set, first+n/len(a.distinct)))
 		switch outcomeOf(run, at.Invariant, at.needs) {
 		case notAsked:
 			return
 		case unreached:
 			t.unreached++
 			continue
-		case holds, holdsWithFewer:
+		case holdsWithFewer:
+			t.fewer++
+			fallthrough
+		case holds:
 			t.held++
 		}
 		t.of++
