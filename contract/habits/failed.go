@@ -57,7 +57,7 @@ func failureOf(result json.RawMessage, err error) *failed {
 	// A failure that tells of more may be that of a part of the work, such as a receipt, after another part was done.
 	// So may one that an error has wrapped.
 	alone := err != nil || reportsOnly(result)
-	one := alone && oneClause.MatchString(f.text)
+	one := alone && !further.MatchString(beginning.ReplaceAllString(f.text, "$1 "))
 	exact := err != nil && err == error(answer) || err == nil && status != 0 && one
 	status = cmp.Or(status, retryable.StatusIn(f.text))
 	f.after = cmp.Or(f.after, textWait(f.text), textWait(string(result)))
@@ -72,20 +72,22 @@ func failureOf(result json.RawMessage, err error) *failed {
 	return f
 }
 
-// What follows are texts that say no more than that the callee was not reached or turned the caller away, without the
-// wait for which it asked. "Get" is not among the methods: a client of HTTP may have been sent there by an answer.
+// The first two tell a text of one thing from one of further things. The others are texts that say no more than that
+// the callee turned the caller away or was not reached, without the wait for which it asked. "Get" is not among the
+// methods: a client of HTTP may have been sent there by an answer.
 const ends = `[\s.,:!()]*(?:please)?[\s.,:!()]*$`
 
 var (
-	oneClause = regexp.MustCompile(`(?i)^(?:error: )?(?:[45]\d\d[\w ]*: )?(?:[^;:,.!?\n]|[.!?]\S)*[.!?]?\s*$`)
+	beginning = regexp.MustCompile(`(?i)^(?:error: )?(?:([45]\d\d[\w ]*|[\w ]*\b(?:declined|denied|rejected)): )?`)
+	further   = regexp.MustCompile(`(?i)[;:,\n]|[.!?]\s+\S|\b(?:but|and|after|although|though|while|then|when)\b`)
 	tooMany   = regexp.MustCompile(`(?i)^(?:error: )?(?:(?:http |status:? |status code:? )?429|(?:429:? )?` +
 		`(?:too many (?:\w+ )?requests|rate[ -]?limit (?:is )?(?:reached|exceeded)|rate[ -]?limited)` +
 		`(?:: the limit is [\d.]+)?)` + ends)
 	unavailable = regexp.MustCompile(`(?i)^(?:error: )?503(?::? service unavailable)?` + ends)
 	unreached   = regexp.MustCompile(`(?i)^(?:error: )?(?:(?:post|put|patch|delete) "[^"]*": )?(?:` +
-		`(?:dial \w+ ?\S*: )?(?:(?:lookup [^;,]*|connect|getaddrinfo|\[errno -?\d+\]):? )?(?:connection refused|no such host|` +
-		`no route to host|name or service not known|ECONNREFUSED(?: [\w.:[\]]+)?|ENOTFOUND(?: [\w.-]+)?)|` +
-		`(?:chaos: )?unknown tool(?::? \S+)?)` + ends)
+		`(?:dial \w+ ?\S*: )?(?:(?:lookup [^;,]*|connect|getaddrinfo|\[errno -?\d+\]):? )?` +
+		`(?:connection refused|no such host|no route to host|name or service not known|` +
+		`ECONNREFUSED(?: [\w.:[\]]+)?|ENOTFOUND(?: [\w.-]+)?)|(?:chaos: )?unknown tool)` + ends)
 )
 
 // isDial reports whether an error is that of a connection that was not made, as it is or from a client of HTTP.
@@ -112,7 +114,7 @@ func isReport(v *jsonedit.Value) bool {
 			if !isReport(member) {
 				return false
 			}
-		case name == "type" && member.String() == "text", name == "isError", retryAfter.MatchString(name):
+		case name == "type" && member.String() == "text", name == "isError", strings.HasPrefix(name, "retry"):
 		case (name == "status" || name == "code") && member.Kind() == jsonedit.Number:
 		default:
 			return false
@@ -126,8 +128,6 @@ func isReport(v *jsonedit.Value) bool {
 	}
 	return v.Kind() == jsonedit.String
 }
-
-var retryAfter = regexp.MustCompile(`(?i)^retry[-_]?after`)
 
 // doubtful reports whether the call failed and nobody knows if the tool did its work.
 func (f *failed) doubtful() bool {
