@@ -175,7 +175,7 @@ func TestWhatWasNotDone(t *testing.T) {
 			said(`Get "https://mail.example": dial tcp: connection refused`),
 			lost(&url.Error{Op: "Get", URL: "https://mail.example", Err: refused}), lost(fmt.Errorf("charged, receipt failed: %w", refused)),
 			lost(fmt.Errorf("charged, receipt failed: %w", tooMany)), lost(&net.OpError{Op: "read", Err: syscall.ECONNRESET}),
-			says(`{"paid":true,"error":"receipt not sent: 429 Too Many Requests"}`), says(`{"paid":true,"error":"429 Too Many Requests"}`),
+			says(`{"paid":true,"error":"connection refused"}`), says(`{"paid":true,"error":"receipt not sent: 429 Too Many Requests"}`), says(`{"paid":true,"error":"429 Too Many Requests"}`),
 			says(`{"error":{"charge":"ch_1","message":"too many requests"}}`), says(`{"status":"paid","error":"too many requests"}`),
 			says(`{"error":"too many requests","message":"charged"}`), says(`{"error":{"code":429,"message":"charged; receipt later"}}`),
 			says(`{"isError":true,"content":[{"type":"text","text":"charged"},{"type":"text","text":"429 Too Many Requests"}]}`),
