@@ -67,6 +67,23 @@ func slow(d time.Duration, then step) step {
 	}
 }
 
+// calls makes another call before its work, through the registry that the context has from within.
+func calls(name, args string) step {
+	return func(ctx context.Context, work func() string) (json.RawMessage, error) {
+		tools := ctx.Value(toolsKey{}).(chaos.ToolRegistry)
+		if _, err := tools.CallTool(ctx, name, json.RawMessage(args)); err != nil {
+			return nil, err
+		}
+		return fine(ctx, work)
+	}
+}
+
+type toolsKey struct{}
+
+func within(ctx context.Context, tools chaos.ToolRegistry) context.Context {
+	return context.WithValue(ctx, toolsKey{}, tools)
+}
+
 func bursts(context.Context, func() string) (json.RawMessage, error) { panic("burst") }
 
 func schema(required, optional string) json.RawMessage {

@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"net"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -15,6 +18,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 	"github.com/shakedown-go/shakedown/internal/failure"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/retryable"
 	"github.com/shakedown-go/shakedown/internal/schema"
 )
@@ -27,6 +31,8 @@ type failed struct {
 	class retryable.Class
 	// undone: it failed before the work, so the tool did nothing. done: the tool answered, so it did its work.
 	undone, done bool
+	// denied: the callee answered that it did nothing.
+	denied bool
 }
 
 // failureOf says how a call failed; nil: it did not, as far as is known.
@@ -36,7 +42,8 @@ func failureOf(result json.RawMessage, err error) *failed {
 	if errors.Is(err, ErrResult) {
 		return &failed{text: err.Error(), class: retryable.Transient, done: true}
 	}
-	if answer := (*chaoshttp.HTTPError)(nil); errors.As(err, &answer) {
+	answer := (*chaoshttp.HTTPError)(nil)
+	if errors.As(err, &answer) {
 		status, f.after = answer.StatusCode, headerWait(answer.Header)
 	}
 	switch {
@@ -47,18 +54,80 @@ func failureOf(result json.RawMessage, err error) *failed {
 	default:
 		f.text, status = failure.Report(result)
 	}
+	// A failure that tells of more may be that of a part of the work, such as a receipt, after another part was done.
+	// So may one that an error has wrapped.
+	alone := err != nil || reportsOnly(result)
+	one := alone && !further.MatchString(beginning.ReplaceAllString(f.text, "$1 "))
+	exact := err != nil && err == error(answer) || err == nil && status != 0 && one
 	status = cmp.Or(status, retryable.StatusIn(f.text))
-	f.after = cmp.Or(f.after, textWait(f.text))
+	f.after = cmp.Or(f.after, textWait(f.text), textWait(string(result)))
 	f.class = retryable.Of(status, f.after, f.text)
 	f.kind = failure.KindOf(f.text)
+	said := saidWait.ReplaceAllString(f.text, "")
 	// RFC 6585, section 4, and RFC 9110, section 15.6.4: the server has not taken the request.
-	turnedAway := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable && f.after > 0
-	f.undone = turnedAway || f.kind == failure.Refused || f.kind == failure.NoSuchHost || undone.MatchString(f.text)
+	turnedAway := exact && status == http.StatusTooManyRequests || alone && tooMany.MatchString(said) ||
+		f.after > 0 && (exact && status == http.StatusServiceUnavailable || alone && unavailable.MatchString(said))
+	f.undone = turnedAway || isDial(err) || alone && unreached.MatchString(said)
+	f.denied = turnedAway || f.class == retryable.Permanent && (exact || one)
 	return f
 }
 
-var undone = regexp.MustCompile(`(?i)\btoo many (?:\w+ )?requests\b|\brate[ -]?limit (?:is )?(?:reached|exceeded)\b|` +
-	`\brate[ -]?limited\b|\bno route to host\b|\bunknown tool\b`)
+// The first two tell a text of one thing from one of further things. The others are texts that say no more than that
+// the callee turned the caller away or was not reached, without the wait for which it asked. "Get" is not among the
+// methods: a client of HTTP may have been sent there by an answer.
+const ends = `[\s.,:!()]*(?:please)?[\s.,:!()]*$`
+
+var (
+	beginning = regexp.MustCompile(`(?i)^(?:error: )?(?:([45]\d\d[\w ]*|[\w ]*\b(?:declined|denied|rejected)): )?`)
+	further   = regexp.MustCompile(`(?i)[;:,\n]|[.!?]\s+\S|\b(?:but|and|after|although|though|while|then|when)\b`)
+	tooMany   = regexp.MustCompile(`(?i)^(?:error: )?(?:(?:http |status:? |status code:? )?429|(?:429:? )?` +
+		`(?:too many (?:\w+ )?requests|rate[ -]?limit (?:is )?(?:reached|exceeded)|rate[ -]?limited)` +
+		`(?:: the limit is [\d.]+)?)` + ends)
+	unavailable = regexp.MustCompile(`(?i)^(?:error: )?503(?::? service unavailable)?` + ends)
+	unreached   = regexp.MustCompile(`(?i)^(?:error: )?(?:(?:post|put|patch|delete) "[^"]*": )?(?:` +
+		`(?:dial \w+ ?\S*: )?(?:(?:lookup [^;,]*|connect|getaddrinfo|\[errno -?\d+\]):? )?` +
+		`(?:connection refused|no such host|no route to host|name or service not known|` +
+		`ECONNREFUSED(?: [\w.:[\]]+)?|ENOTFOUND(?: [\w.-]+)?)|(?:chaos: )?unknown tool)` + ends)
+)
+
+// isDial reports whether an error is that of a connection that was not made, as it is or from a client of HTTP.
+func isDial(err error) bool {
+	if sent, ok := err.(*url.Error); ok && sent.Op != "Get" && sent.Op != "Head" {
+		err = sent.Err
+	}
+	dial, ok := err.(*net.OpError)
+	return ok && dial.Op == "dial"
+}
+
+// reportsOnly reports whether a result has nothing besides one failure: it is a text, or has no other members.
+func reportsOnly(result json.RawMessage) bool {
+	v, isJSON := jsonedit.ParseValue(result)
+	return !isJSON || isReport(v)
+}
+
+func isReport(v *jsonedit.Value) bool {
+	texts := 0
+	for i, name := range v.Keys() {
+		switch member := v.At(i); {
+		case name == "error", name == "message", name == "content", name == "text":
+			texts++
+			if !isReport(member) {
+				return false
+			}
+		case name == "type" && member.String() == "text", name == "isError", strings.HasPrefix(name, "retry"):
+		case (name == "status" || name == "code") && member.Kind() == jsonedit.Number:
+		default:
+			return false
+		}
+	}
+	switch v.Kind() {
+	case jsonedit.Array:
+		return v.Len() == 1 && isReport(v.At(0))
+	case jsonedit.Object:
+		return texts == 1
+	}
+	return v.Kind() == jsonedit.String
+}
 
 // doubtful reports whether the call failed and nobody knows if the tool did its work.
 func (f *failed) doubtful() bool {
@@ -75,15 +144,34 @@ func headerWait(h http.Header) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-var saidWait = regexp.MustCompile(`(?i)\b(?:try again|retry)[ -](?:in|after):? ` +
-	`([\d.]+(?:ms|s|m|h|[\d.])*)\b(?: ([a-z]+))?`)
+// The unit may stand in the name of a member, as in "retry_after_ms".
+var saidWait = regexp.MustCompile(`(?i)\b(?:try again|retry)[-_ ]?(?:in|after)(?:_?(ms|seconds))?["'\\:=\s]+` +
+	`(\d[\d.]*(?:(?:ms|s|m|h)\d[\d.]*)*) ?([a-z]*)`)
 
-// textWait reads from a text how long to wait, as "try again in 1m30s" or "retry after 5 seconds"; 0: it does not say.
-func textWait(text string) (wait time.Duration) {
-	m := append(saidWait.FindStringSubmatch(text), "", "", "")
-	wait, err := time.ParseDuration(m[1])
-	if unit := strings.ToLower(m[2]); err != nil && (unit == "" || unit == "s" || strings.HasPrefix(unit, "sec")) {
-		wait, _ = time.ParseDuration(m[1] + "s")
+// units are those of [time.ParseDuration] by their names, without the s of the plural.
+var units = map[string]string{
+	"": "s", "sec": "s", "second": "s", "ms": "ms", "msec": "ms", "millisecond": "ms",
+	"m": "m", "min": "m", "minute": "m", "h": "h", "hr": "h", "hour": "h", "d": "days", "day": "days", "week": "weeks",
+}
+
+// textWait reads from a text how long to wait, as "try again in 1m30s", "retry after 5 minutes" or `"retry_after": 5`;
+// 0: it does not say. A wait that is too long for a [time.Duration], and one of days, is the longest there is.
+func textWait(text string) time.Duration {
+	m := saidWait.FindStringSubmatch(text)
+	if m == nil {
+		return 0
+	}
+	unit := strings.ToLower(cmp.Or(m[3], m[1]))
+	if unit != "ms" {
+		unit = strings.TrimSuffix(unit, "s")
+	}
+	known, ok := units[unit]
+	if !ok {
+		return 0
+	}
+	wait, err := time.ParseDuration(strings.ToLower(m[2]) + known)
+	if err != nil {
+		return math.MaxInt64
 	}
 	return wait
 }

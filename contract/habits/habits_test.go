@@ -152,6 +152,12 @@ func TestOneAtATime(t *testing.T) {
 		assert.Equal(t, 2*time.Second, time.Since(r.began), "who gives up does not wait")
 		first.Wait()
 	}, habits.OneAtATime(nil))
+	inBubble(t, map[string][]step{"refund": {calls("refund", order), fine}}, func(ctx context.Context, tools chaos.ToolRegistry, r *run) {
+		assert.Equal(t, `"refunded"`, ask(within(ctx, tools), tools, "refund", order))
+		assert.Zero(t, time.Since(r.began), "a call within one that is equal does not wait")
+		assert.Equal(t, []string{"refund 7", "refund 7"}, r.done)
+		assert.Equal(t, `"refunded"`, ask(ctx, tools, "refund", order))
+	}, habits.OneAtATime(nil))
 	(&trial{why: "one after another are two", ask: []string{"refund " + order, "refund " + order}, want: []string{`"refunded"`, `"refunded"`},
 		done: []string{"refund 7", "refund 7"}}).run(t, habits.OneAtATime(nil))
 }
@@ -231,6 +237,10 @@ func TestTellFailures(t *testing.T) {
 		{"before the work", "refund", down(fault.ErrConnectionRefused),
 			`{"error":{"tool":"refund","kind":"refused","retry":"may help","done":"no","message":"connect: connection refused"}}`},
 		{"turned away", "refund", down(fault.ErrRateLimited), `{"error":{"tool":"refund","kind":"other","retry":"may help","done":"no","message":"too many requests"}}`},
+		{"a host that is not there", "note", down(errors.New(`Post "https://pay.example": dial tcp: lookup pay.example on 127.0.0.53:53: no such host`)),
+			`{"error":{"tool":"note","kind":"no such host","retry":"does not help","done":"no","message":"Post \"https://pay.example\": dial tcp: lookup pay.example on 127.0.0.53:53: no such host"}}`},
+		{"after a part of the work", "refund", down(errors.New("refunded; receipt failed: dial tcp: connection refused")),
+			`{"error":{"tool":"refund","kind":"refused","retry":"may help","done":"unknown","message":"refunded; receipt failed: dial tcp: connection refused"}}`},
 		{"permanent", "note", down(errors.New("forbidden")), `{"error":{"tool":"note","kind":"other","retry":"does not help","done":"unknown","message":"forbidden"}}`},
 		{"anything", "get", down(errOdd), `{"error":{"tool":"get","kind":"other","retry":"unknown","message":"something went wrong"}}`},
 		{"a bad result of an effect", "refund", says(`{}`),

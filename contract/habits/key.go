@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
@@ -13,7 +14,9 @@ import (
 
 // IdempotencyKeys puts a key into a call of a tool that declares one ([chaos.Tool].IdempotencyKey), if the agent gave
 // none. A call with equal arguments after one that failed gets the same key, since the failed one may have done its
-// work. A success uses the key up, so that two wanted equal effects are two; of two calls at once each has its own.
+// work. A success uses the key up, so that two wanted equal effects are two; of two calls at once each has its own. A
+// key to which the tool did no more than refuse or turn away is used up too: many tools answer the same for ever to
+// the key of a payment that was declined.
 // A key is random, and in virtual time the same in each run of a cell. The name is "idempotency-key".
 func IdempotencyKeys(o *Options) *Habit {
 	return o.habit(&Habit{
@@ -50,7 +53,9 @@ func (k *keys) handle(ctx context.Context, c *call) (json.RawMessage, error) {
 		return c.pass(ctx)
 	}
 	op, done := c.operation(), false
-	key := k.take(ctx, op)
+	key, doubted := k.take(ctx, op)
+	doubt := &atomic.Bool{}
+	doubt.Store(doubted)
 	defer func() { // also if the tool panics
 		if !done {
 			k.mu.Lock()
@@ -62,26 +67,37 @@ func (k *keys) handle(ctx context.Context, c *call) (json.RawMessage, error) {
 	if !ok {
 		return c.pass(ctx)
 	}
-	result, err := c.next(ctx, c.tool.Name, args)
-	done = failureOf(result, err) == nil
+	result, err := c.next(context.WithValue(ctx, doubtKey{}, doubt), c.tool.Name, args)
+	f := failureOf(result, err)
+	done = f == nil || f.denied && !doubt.Load()
 	return result, err
 }
 
-// take returns the key of an equal operation that failed, or a new one.
-func (k *keys) take(ctx context.Context, op operation) string {
+// doubtKey is the key of a context that has an [atomic.Bool]: a try failed, not denied, under the same key.
+type doubtKey struct{}
+
+// noteDoubt tells the habit that gave a key of a failure that it does not see, since there is another try.
+func noteDoubt(ctx context.Context, f *failed) {
+	if doubt, ok := ctx.Value(doubtKey{}).(*atomic.Bool); ok && !f.denied {
+		doubt.Store(true)
+	}
+}
+
+// take returns the key of an equal operation that failed (doubted), or a new one.
+func (k *keys) take(ctx context.Context, op operation) (key string, doubted bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if failed := k.failed[op]; len(failed) > 0 {
 		if k.failed[op] = failed[1:]; len(failed) == 1 {
 			delete(k.failed, op)
 		}
-		return failed[0]
+		return failed[0], true
 	}
 	if in := chaos.FromContext(ctx); in == nil || !in.Virtual() {
-		return crand.Text()
+		return crand.Text(), false
 	}
 	// Lanes run at the same time, so what one of them counts must not depend on another.
 	at := operation{chaos.LaneOf(ctx) + "\n" + op.tool, op.args}
 	k.begun[at]++
-	return fmt.Sprintf("%016x%016x", draw(ctx, op, k.begun[at], 1), draw(ctx, op, k.begun[at], 2))
+	return fmt.Sprintf("%016x%016x", draw(ctx, op, k.begun[at], 1), draw(ctx, op, k.begun[at], 2)), false
 }

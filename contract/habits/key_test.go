@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/contract/habits"
 )
@@ -60,6 +62,21 @@ func TestIdempotencyKeys(t *testing.T) {
 		{trial{why: "after any failure, whatever its words: they may be those of the first try's success",
 			script: map[string][]step{"charge": {lost(fault.ErrTimeout), down(errors.New("already exists"))}},
 			ask:    []string{charge, charge, charge}, want: []string{timeout, "error: already exists", `"charged"`}, done: []string{"charge 5"}}, "aaa"},
+		{trial{why: "what was declined is another's to answer", script: map[string][]step{"charge": {down(errors.New("402 Payment Required: card declined")),
+			says(`{"error":"the card was declined"}`), down(&chaoshttp.HTTPError{StatusCode: 402, Message: "declined. Try another; or cash"}), down(fault.ErrRateLimited)}},
+			ask:  []string{charge, charge, charge, charge, charge},
+			want: []string{"error: 402 Payment Required: card declined", `{"error":"the card was declined"}`, "error: 402 Payment Required: declined. Try another; or cash", "error: too many requests", `"charged"`},
+			done: []string{"charge 5", "charge 5"}}, "abcde"},
+		{trial{why: "but not if a part may be done", script: map[string][]step{"charge": {lost(errors.New("charged; receipt: 404 not found")),
+			lost(fmt.Errorf("charged: %w", &chaoshttp.HTTPError{StatusCode: 402}))}}, ask: []string{charge, charge, charge},
+			want: []string{"error: charged; receipt: 404 not found", "error: charged: 402 Payment Required", `"charged"`}, done: []string{"charge 5"}}, "aaa"},
+		{trial{why: "in one sentence too", script: map[string][]step{"charge": {lost(errors.New("charged but the receipt was rejected: no address")),
+			down(errors.New("forbidden"))}}, ask: []string{charge, charge, charge},
+			want: []string{"error: charged but the receipt was rejected: no address", "error: forbidden", `"charged"`}, done: []string{"charge 5"}}, "aaa"},
+		{trial{why: "a reason is not a part", script: map[string][]step{"charge": {down(errors.New("card declined: insufficient funds"))}},
+			ask: []string{charge, charge}, want: []string{"error: card declined: insufficient funds", `"charged"`}, done: []string{"charge 5"}}, "ab"},
+		{trial{why: "nor after a lost connection: a client may have sent it before", script: map[string][]step{"charge": {lost(fault.ErrConnectionRefused)}},
+			ask: []string{charge, charge}, want: []string{"error: connect: connection refused", `"charged"`}, done: []string{"charge 5"}}, "aa"},
 		{trial{why: "also if it is in a result", script: map[string][]step{"charge": {says(`{"error":"busy"}`)}},
 			ask: []string{charge, charge}, want: []string{`{"error":"busy"}`, `"charged"`}, done: []string{"charge 5"}}, "aa"},
 	} {
@@ -81,6 +98,21 @@ func TestIdempotencyKeys(t *testing.T) {
 			assert.JSONEq(t, order, string(e.Args))
 		}
 	})
+}
+
+// A try that failed so that nobody knows whether it was done keeps the key, though the last one was declined; tries that
+// were all declined or turned away do not.
+func TestIdempotencyKeysOfTries(t *testing.T) {
+	declined := down(errors.New("402 Payment Required"))
+	for want, first := range map[string]step{"aaa": lost(fault.ErrTimeout), "aab": down(fault.ErrRateLimited)} {
+		r := inBubble(t, map[string][]step{"charge": {first, declined}}, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
+			assert.Equal(t, "error: 402 Payment Required", ask(ctx, tools, "charge", amount))
+			assert.Equal(t, `"charged"`, ask(ctx, tools, "charge", amount))
+		}, habits.IdempotencyKeys(nil), habits.Retries(nil))
+		order, _ := keysOf(t, r, "charge")
+		assert.Equal(t, want, order)
+		assert.Equal(t, []string{"charge 5"}, r.done)
+	}
 }
 
 // Two equal calls at once have two keys, and after a panic or the end of the caller the key is that of the repeat.

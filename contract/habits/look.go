@@ -16,7 +16,8 @@ import (
 // If the read returns the same as before, the call is made again. If it returns something else, and once more the same
 // as that, the work was done, and the caller gets a result that says so. If a look fails or the read changes by itself,
 // the caller gets the failure. A call that has the tool's idempotency key needs no look. Calls about the same thing
-// wait for each other. The name is "look-before-repeat".
+// wait for each other. One that the tool itself makes during its work passes, and then the look shows nothing, so that
+// the caller gets the failure. The name is "look-before-repeat".
 func LookFirst(o *Options) *Habit {
 	return o.habit(&Habit{
 		Name: "look-before-repeat", Does: "a look before the repeat",
@@ -105,10 +106,14 @@ func (l *look) handle(ctx context.Context, c *call, r read) (json.RawMessage, er
 	// The effect of another call about the same thing would be taken for that of this one.
 	about := operation{r.tool, jsonhash.Sum(question)}
 	turn, _, err := l.turns.begin(ctx, about)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case turn == nil:
+		return c.pass(ctx)
 	}
 	defer l.turns.end(about, turn)
+	ctx = context.WithValue(ctx, turn, true)
 	own := c.own(ctx)
 	lookAfter := func(wait time.Duration) (seen json.RawMessage, ok bool) {
 		if chaos.Sleep(ctx, wait) != nil {
@@ -119,7 +124,7 @@ func (l *look) handle(ctx context.Context, c *call, r read) (json.RawMessage, er
 	}
 	before, ok := lookAfter(0)
 	result, err := c.pass(ctx)
-	for try := 1; ok && failureOf(result, err).doubtful(); try++ {
+	for try := 1; ok && !turn.within.Load() && failureOf(result, err).doubtful(); try++ {
 		after, seen := lookAfter(l.Wait)
 		if seen && !jsonhash.Same(after, before) {
 			if again, seen := lookAfter(l.Wait); seen && jsonhash.Same(again, after) {

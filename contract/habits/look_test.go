@@ -86,6 +86,32 @@ func TestLookFirstWaitsForOthers(t *testing.T) {
 	assert.Equal(t, []string{"refund 71", "refund 72"}, r.done)
 }
 
+// A tool that calls another one about the same thing does not wait for itself; what a look then shows is the effect of
+// the other, so it is not taken for its own. Another call still waits for both.
+func TestLookFirstOfCallsWithin(t *testing.T) {
+	tries := func(then step) step {
+		return func(ctx context.Context, work func() string) (json.RawMessage, error) {
+			if _, err := calls("refund", `{"order":"7","amount":"1"}`)(ctx, work); err != nil {
+				return nil, err
+			}
+			return then(ctx, func() string { return `"moved"` })
+		}
+	}
+	for want, then := range map[string]step{`"moved"`: fine, "error: i/o timeout": down(fault.ErrTimeout)} {
+		r := inBubble(t, map[string][]step{"charge": {tries(then)}, "refund": {slow(time.Second, fine)}},
+			func(ctx context.Context, tools chaos.ToolRegistry, r *run) {
+				var both sync.WaitGroup
+				both.Go(func() { assert.Equal(t, want, ask(within(ctx, tools), tools, "charge", order)) })
+				time.Sleep(time.Millisecond)
+				both.Go(func() { assert.Equal(t, `"refunded"`, ask(ctx, tools, "refund", `{"order":"7","amount":"2"}`)) })
+				both.Wait()
+				assert.Equal(t, time.Second, time.Since(r.began))
+			}, habits.LookFirst(&habits.Options{Reads: map[string]string{"charge": "get"}}))
+		const look = "look-before-repeat: get"
+		assert.Equal(t, []string{look, "charge", "refund", look, "refund"}, r.calls())
+	}
+}
+
 // Several reads of which one may show the effect, and none that needs an argument of the effect, are reasons to abstain.
 func TestLookFirstAbstains(t *testing.T) {
 	refund := chaos.Tool{Name: "refund", Effect: chaos.EffectDone, InputSchema: schema("order", "amount")}

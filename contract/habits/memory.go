@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -132,7 +133,7 @@ func (m *memory) answering(pass handler, keeps func(*failed) bool) handler {
 
 // OneAtATime makes no two equal calls at once of a tool that is declared to have an effect: the second waits, and gets
 // the answer of the first. If the caller of the first gave up, or the tool panicked, there is none, and the second
-// call is made. The name is "one-at-a-time".
+// call is made. So is one that the tool itself makes during its work. The name is "one-at-a-time".
 func OneAtATime(o *Options) *Habit {
 	return o.habit(&Habit{
 		Name: "one-at-a-time", Does: "no two equal effects at once",
@@ -152,6 +153,7 @@ type turns struct {
 
 // A turn is that of one call.
 type turn struct {
+	within   atomic.Bool   // the tool has made a call about the same thing
 	over     chan struct{} // closed when it has ended; what follows is set by then
 	answered bool
 	result   json.RawMessage
@@ -159,7 +161,8 @@ type turn struct {
 }
 
 // begin returns a turn of the caller (mine), once no other call has it, or that of another call which was answered
-// meanwhile. The error is that of a context that ends first.
+// meanwhile. It returns nil for a call that is made within the turn: the turn is a key of its context, and to wait for
+// its end would be to wait for ever. The error is that of a context that ends first.
 func (t *turns) begin(ctx context.Context, op operation) (of *turn, mine bool, err error) {
 	for {
 		t.mu.Lock()
@@ -171,6 +174,10 @@ func (t *turns) begin(ctx context.Context, op operation) (of *turn, mine bool, e
 		t.mu.Unlock()
 		if other == nil {
 			return of, true, nil
+		}
+		if ctx.Value(other) != nil {
+			other.within.Store(true)
+			return nil, false, nil
 		}
 		select {
 		case <-other.over:
@@ -193,12 +200,14 @@ func (t *turns) end(op operation, mine *turn) {
 func (t *turns) single(ctx context.Context, c *call) (json.RawMessage, error) {
 	op := c.operation()
 	turn, mine, err := t.begin(ctx, op)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if mine {
+	case turn == nil:
+		return c.pass(ctx)
+	case mine:
 		defer t.end(op, turn)
-		turn.result, turn.err = c.pass(ctx)
+		turn.result, turn.err = c.pass(context.WithValue(ctx, turn, true))
 		turn.answered = turn.err == nil || ctx.Err() == nil
 	}
 	return bytes.Clone(turn.result), turn.err

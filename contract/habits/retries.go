@@ -35,6 +35,7 @@ func (o Options) retry(ctx context.Context, c *call) (json.RawMessage, error) {
 			!o.pause(ctx, c, try, f.after) {
 			break
 		}
+		noteDoubt(ctx, f)
 		result, err = c.pass(c.own(ctx))
 	}
 	return result, err

@@ -3,7 +3,12 @@ package habits_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -56,10 +61,14 @@ func TestRetriesPause(t *testing.T) {
 	header := func(value string) step {
 		return down(&chaoshttp.HTTPError{StatusCode: 429, Header: http.Header{"Retry-After": {value}}})
 	}
-	odd := down(errOdd)
+	odd, long := down(errOdd), &habits.Options{MaxWait: 24 * time.Hour}
 	pauses := func(steps []step, o *habits.Options) (all []time.Duration) {
+		patience := time.Minute
+		if o == long {
+			patience = 365 * 24 * time.Hour
+		}
 		r := inBubble(t, map[string][]step{"get": steps}, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
-			ctx, cancel := context.WithTimeout(ctx, time.Minute)
+			ctx, cancel := context.WithTimeout(ctx, patience)
 			defer cancel()
 			ask(ctx, tools, "get", order)
 		}, habits.Retries(o))
@@ -86,7 +95,23 @@ func TestRetriesPause(t *testing.T) {
 		{"a header that nobody can wait for", []step{header("99999999999999")}, nil, nil, true},
 		{"a header that says nothing", []step{header("soon")}, nil, []time.Duration{250 * time.Millisecond}, false},
 		{"without a unit", []step{asks("Retry-After: 7")}, nil, []time.Duration{7 * time.Second}, true},
-		{"in another unit: unknown, so the usual pause", []step{asks("try again in 7 days")}, nil, []time.Duration{250 * time.Millisecond}, false},
+		{"in another unit: unknown, so the usual pause", []step{asks("try again in 7 sprints")}, nil, []time.Duration{250 * time.Millisecond}, false},
+		{"in minutes", []step{asks("busy, try again in 2 minutes")}, long, []time.Duration{2 * time.Minute}, true},
+		{"in short minutes", []step{asks("retry after 5 min")}, long, []time.Duration{5 * time.Minute}, true},
+		{"in one minute", []step{asks("please try again in 1 minute.")}, long, []time.Duration{time.Minute}, true},
+		{"in an hour", []step{asks("retry in 1 hour")}, long, []time.Duration{time.Hour}, true},
+		{"in milliseconds", []step{asks("retry after 20000 ms")}, nil, []time.Duration{20 * time.Second}, true},
+		{"before a full stop", []step{asks("busy. Try again in 2s."), asks("Retry after 7.")}, nil, []time.Duration{2 * time.Second, 7 * time.Second}, true},
+		{"in capitals", []step{asks("TRY AGAIN IN 1M30S")}, long, []time.Duration{90 * time.Second}, true},
+		{"a member of a result", []step{says(`{"error":"busy","retry_after":20}`)}, nil, []time.Duration{20 * time.Second}, true},
+		{"a member of the error of a result", []step{says(`{"error":{"message":"busy","retryAfter":"20s"}}`)}, nil, []time.Duration{20 * time.Second}, true},
+		{"a member with its unit", []step{says(`{"error":"busy","retry_after_ms": 20000}`)}, nil, []time.Duration{20 * time.Second}, true},
+		{"a member of a text", []step{says(`{"isError":true,"content":[{"type":"text","text":"{\"error\":\"busy\",\"retry_after\":20}"}]}`)}, nil,
+			[]time.Duration{20 * time.Second}, true},
+		{"minutes are longer than the bound", []step{asks("try again in 2 minutes")}, nil, nil, true},
+		{"days are longer than any", []step{asks("try again in 7 days")}, long, nil, true},
+		{"nobody can wait that long", []step{asks("try again in 99999999999s")}, long, nil, true},
+		{"nor that long", []step{says(`{"error":"busy","retry_after":1` + strings.Repeat("0", 400) + `}`)}, long, nil, true},
 		{"a header", []step{header("9")}, nil, []time.Duration{9 * time.Second}, true},
 		{"a header with a date", []step{header("Sat, 01 Jan 2000 00:00:12 GMT")}, nil, []time.Duration{12 * time.Second}, true},
 		{"longer than the bound", []step{header("31")}, nil, nil, true},
@@ -120,4 +145,56 @@ func TestRetriesEndWithTheCaller(t *testing.T) {
 		assert.Equal(t, "error: something went wrong", ask(ctx, tools, "get", order))
 		assert.Equal(t, 100*time.Millisecond, time.Since(r.began))
 	}, habits.Retries(nil))
+}
+
+// An effect without a key is repeated only after a failure that says no more than that the tool was not reached, or
+// turned the call away. What tells of more may be the failure of a part of the work.
+func TestWhatWasNotDone(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	tooMany := &chaoshttp.HTTPError{StatusCode: 429, Message: "slow down; 5 a minute"}
+	said := func(text string) step { return lost(errors.New(text)) }
+	for undone, steps := range map[bool][]step{
+		true: {
+			down(refused), down(&url.Error{Op: "Post", URL: "https://pay.example", Err: refused}), down(tooMany),
+			said("connect: connection refused"), said("dial tcp 10.0.0.1:443: connect: connection refused"),
+			said(`Post "https://pay.example/x": dial tcp [::1]:443: connect: connection refused`),
+			said(`Post "https://pay.example": dial tcp 10.0.0.1:443: connect: no route to host`),
+			said("connect ECONNREFUSED 127.0.0.1:443"), said("[Errno 111] Connection refused"),
+			said("no route to host"), said("429 Too Many Requests"), said("Rate limit exceeded."), said("error: too many requests"),
+			said("Rate limited. Please try again in 2s."), said("503 Service Unavailable, retry after 2 seconds"),
+			down(&fault.BudgetError{Resource: "rate", Limit: 5, RetryAfter: time.Second}),
+			says(`{"error":"429 Too Many Requests"}`), says(`{"error":"too many requests","retry_after":2}`), says(`"error: too many requests"`),
+			says(`{"isError":true,"content":[{"type":"text","text":"connection refused"}]}`), says(`{"error":{"code":429,"message":"slow down"}}`),
+		},
+		false: {
+			said("charged the card; sending the receipt failed: dial tcp: connection refused"),
+			said("dial tcp: connection refused; the card was charged before"), said("connection refused by the mailer"),
+			said("the card was charged, but the rate limit exceeded on the receipt"), said("receipt: 429 Too Many Requests"),
+			said("429 Too Many Requests: receipt not sent"), said("Too many requests. The card was charged."),
+			said("rate limit exceeded\nthe card was charged"), said("503 Service Unavailable"), said("receipt: 503, try again in 2s"),
+			said(`Get "https://mail.example": dial tcp: connection refused`),
+			lost(&url.Error{Op: "Get", URL: "https://mail.example", Err: refused}), lost(fmt.Errorf("charged, receipt failed: %w", refused)),
+			lost(fmt.Errorf("charged, receipt failed: %w", tooMany)), lost(&net.OpError{Op: "read", Err: syscall.ECONNRESET}),
+			says(`{"paid":true,"error":"connection refused"}`), says(`{"paid":true,"error":"receipt not sent: 429 Too Many Requests"}`), says(`{"paid":true,"error":"429 Too Many Requests"}`),
+			says(`{"error":{"charge":"ch_1","message":"too many requests"}}`), says(`{"status":"paid","error":"too many requests"}`),
+			says(`{"error":"too many requests","message":"charged"}`), says(`{"error":{"code":429,"message":"charged; receipt later"}}`),
+			says(`{"isError":true,"content":[{"type":"text","text":"charged"},{"type":"text","text":"429 Too Many Requests"}]}`),
+			says(`"{\"paid\":true,\"error\":\"429 Too Many Requests\"}"`),
+		},
+	} {
+		for i, s := range steps {
+			var got string
+			r := inBubble(t, map[string][]step{"note": {s}}, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
+				got = ask(ctx, tools, "note", order)
+			}, habits.Retries(nil))
+			assert.Equal(t, undone, len(r.calls()) == 2, "%v %d: %v", undone, i, got)
+			told := inBubble(t, map[string][]step{"note": {s}}, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
+				got = ask(ctx, tools, "note", order)
+			}, habits.TellFailures(nil))
+			if strings.HasPrefix(got, `{"error":{"tool":`) {
+				assert.Equal(t, undone, strings.Contains(got, `"done":"no"`), "%v", got)
+			}
+			assert.Len(t, told.calls(), 1)
+		}
+	}
 }

@@ -107,6 +107,9 @@ func (e *exchange) CallTool(ctx context.Context, _ string, args json.RawMessage)
 		cancel()
 		return nil, err
 	}
+	if e.resp.Body == nil { // as a test's transport may leave it
+		e.resp.Body = http.NoBody
+	}
 	body := &ending{e.resp.Body, cancel}
 	if e.resp.StatusCode != http.StatusSwitchingProtocols { // whose body can also be written to
 		e.resp.Body = body
@@ -128,8 +131,7 @@ func (e *exchange) next(ctx context.Context) (req *http.Request, err error) {
 		req.Body, err = e.req.GetBody()
 	}
 	if e.resp != nil && err == nil {
-		_, _ = io.CopyN(io.Discard, e.resp.Body, 4096) // so that the connection can be used again
-		_ = e.resp.Body.Close()
+		_ = e.resp.Body.Close() // unread: what is slow to come would hold up this try
 	}
 	return req, err
 }

@@ -230,6 +230,35 @@ type stalled struct{ ctx context.Context }
 
 func (s stalled) Read([]byte) (int, error) { <-s.ctx.Done(); return 0, s.ctx.Err() }
 
+// Whatever the body of a failed try is, it holds up neither the next try nor its end; a base may leave it out.
+func TestTransportBodyOfAFailedTry(t *testing.T) {
+	for why, body := range map[string]func(context.Context) io.ReadCloser{
+		"none":    func(context.Context) io.ReadCloser { return nil },
+		"stalled": func(ctx context.Context) io.ReadCloser { return io.NopCloser(stalled{ctx}) },
+		"endless": func(context.Context) io.ReadCloser { return io.NopCloser(endless{}) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began, tries := time.Now(), 0
+			s := roundTripper(func(r *http.Request) (*http.Response, error) {
+				tries++
+				deadline, _ := r.Context().Deadline()
+				assert.Equal(t, 10*time.Second, time.Until(deadline), why)
+				return &http.Response{StatusCode: 503 - 303*(tries/3), Body: body(r.Context()), Header: http.Header{"Retry-After": {"2"}}}, nil
+			})
+			resp, err := habits.Transport(s, habits.Deadlines(nil), habits.Retries(nil)).RoundTrip(requestOf(t.Context(), t, "GET"))
+			require.NoError(t, err, why)
+			assert.Equal(t, 200, resp.StatusCode)
+			assert.Equal(t, 4*time.Second, time.Since(began), why)
+			require.NoError(t, resp.Body.Close())
+		})
+	}
+}
+
+// endless is a body that does not end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
 // The events of a transport inside show which requests are the program's.
 func TestTransportEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
