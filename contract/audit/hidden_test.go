@@ -106,24 +106,40 @@ func TestNotTried(t *testing.T) {
 
 	for _, tc := range []struct {
 		reason, treatment, why string
-		slow                   func(context.Context, int) bool
+		takes                  func(ctx context.Context, call int) time.Duration
+		want                   audit.Verdict
 	}{
-		{"a tool that is faster than it was when it was measured", "cancelled", "ended before",
-			func(ctx context.Context, _ int) bool { return chaos.FromContext(ctx) == nil }},
-		{"one of the calls at once takes time", "at-once", "too few", func(_ context.Context, n int) bool { return n == 1 }},
+		{"a tool that takes no time, and took some when it was measured", "cancelled", "ended before",
+			func(ctx context.Context, _ int) time.Duration {
+				if chaos.FromContext(ctx) == nil {
+					return time.Second
+				}
+				return 0
+			}, audit.Unknown},
+		{"one that is faster than it was when it was measured is cancelled sooner", "restarted", "nothing restarts it",
+			func(ctx context.Context, _ int) time.Duration {
+				if chaos.FromContext(ctx) == nil {
+					return time.Second
+				}
+				return time.Millisecond
+			}, audit.Safe},
+		{"one of the calls at once takes time", "at-once", "too few", func(_ context.Context, call int) time.Duration {
+			if call == 1 {
+				return time.Second
+			}
+			return 0
+		}, audit.Unknown},
 	} {
 		tool = run(t, &audit.Options{Sandbox: true, NewWorld: func(context.Context) (*audit.World, error) {
 			var calls atomic.Int64
 			tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "t"}, func(ctx context.Context, _ struct{}) (string, error) {
-				if n := calls.Add(1); tc.slow(ctx, int(n)) {
-					time.Sleep(time.Second)
-				}
+				time.Sleep(tc.takes(ctx, int(calls.Add(1))))
 				return "paid", nil
 			}))
 			return &audit.World{Tools: tools, State: func(context.Context) (any, error) { return calls.Load() > 0, nil }}, err
 		}}).Tools[0]
 		assert.Contains(t, tool.NotTried[tc.treatment], tc.why, tc.reason)
-		assert.Equal(t, audit.Unknown, tool.Verdict, tc.reason)
+		assert.Equal(t, tc.want, tool.Verdict, "%s: %s", tc.reason, tool.Why)
 	}
 }
 

@@ -107,10 +107,10 @@ func mostAtOnce(calls []Call) (most int) {
 }
 
 func cancelled(ctx context.Context, t *trial) {
-	if !t.repeated {
-		t.part = t.nextPart()
+	if !t.repeated && !t.sooner {
+		t.part, t.lasts = t.nextPart(), t.took
 	}
-	middle := time.Duration(float64(t.took) * t.part)
+	middle := time.Duration(float64(t.lasts) * t.part)
 	if middle <= 0 {
 		t.conclude(NotTried, "a call takes no time that could be measured, so it cannot be cancelled in the middle")
 		t.turn = t.treatment.turns // nor can it in a later turn
@@ -118,15 +118,26 @@ func cancelled(ctx context.Context, t *trial) {
 	}
 	short, cancel := context.WithCancel(ctx)
 	timer := time.AfterFunc(t.o.Every+middle, cancel)
-	if t.failed = t.call(short, t.args); t.failed == nil {
-		t.untried = "the call ended before it was cancelled"
-	}
+	began := time.Now()
+	t.failed = t.call(short, t.args)
+	lasted := time.Since(began) - t.o.Every
 	timer.Stop()
 	cancel()
+	if t.failed == nil {
+		t.untried = "the call ended before it was cancelled"
+	}
+	if t.sooner = t.failed == nil && !t.repeated && t.tooLate < mostTooLate && lasted > leastTime; t.sooner {
+		t.tooLate++
+		t.lasts = lasted // the tool or the machine is quicker than it was when it was measured
+		t.turn--
+	}
 	t.look(ctx)
-	t.points = append(t.points, point{t.part, t.middle})
+	t.points = append(t.points, point{float64(middle) / float64(t.took), t.middle})
 	t.again(ctx, t.args)
 }
+
+// mostTooLate is how many turns are made again because the call ended before it was cancelled.
+const mostTooLate = 8
 
 // A point is the state that a call left that was cancelled after a part of its time.
 type point struct {

@@ -68,8 +68,12 @@ type trial struct {
 	runs     int // of the treatment
 	turn     int // see treatment
 	repeated bool
-	part     float64 // of the time of one call, after which the first call is cancelled
 	points   []point
+	// Of cancellations: after which part of the time of one call, and of which time, the first call is cancelled.
+	part    float64
+	lasts   time.Duration
+	tooLate int  // how many of them came too late
+	sooner  bool // whether the last one did, and the turn is made again
 	// Of this run.
 	found    ruling
 	failed   error         // of the call whose answer counts

@@ -25,7 +25,8 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/client"
 )
 
-// What each server does is a row a call in docs/audits.md.
+// What each server does is a row a call in docs/audits.md. A busy machine may not be able to tell it of some calls, which
+// end before they are cancelled, or are not under way at once.
 func TestServers(t *testing.T) {
 	rows := make([][]string, len(servers))
 	var all sync.WaitGroup
@@ -33,12 +34,18 @@ func TestServers(t *testing.T) {
 		all.Go(func() { t.Run(s.folder, func(t *testing.T) { rows[i] = s.rows(t, s.built(t)) }) })
 	}
 	all.Wait()
+	notTold, mostNotTold := 0, 3
 	for i, s := range servers {
 		for j, row := range rows[i] {
+			if row == "" {
+				notTold++
+				continue
+			}
 			first := fmt.Sprintf("| %s | `%s` %s| ", s.name, s.calls[j].tool, strings.TrimLeft(s.calls[j].does+" ", " "))
 			page.Row(t, "audits.md", "servers", first, first+row)
 		}
 	}
+	assert.LessOrEqual(t, notTold, mostNotTold, "calls of which this machine could not tell")
 }
 
 func (s *server) built(t *testing.T) (command []string) {
@@ -55,7 +62,8 @@ func (s *server) built(t *testing.T) (command []string) {
 // atOnce bounds how many calls are audited at once: an audit waits more than it works.
 var atOnce = make(chan struct{}, 32)
 
-// rows audits each call on a server of its own, and returns its row of the table, without what is called.
+// rows audits each call on a server of its own, and returns its row of the table, without what is called; "" where this
+// machine could not tell.
 func (s *server) rows(t *testing.T, command []string) []string {
 	rows := make([]string, len(s.calls))
 	var group errgroup.Group
@@ -69,6 +77,10 @@ func (s *server) rows(t *testing.T, command []string) []string {
 				return fmt.Errorf("%s: %w", c.tool, err)
 			}
 			by, what, _ := strings.Cut(r.Why, ": ")
+			if r.Verdict == audit.Unknown && r.NotTried[by] == what {
+				t.Logf("%s %s: this machine could not tell: %s", c.tool, c.does, r.Why)
+				return nil
+			}
 			if what = strings.ReplaceAll(reason.ReplaceAllString(what, ""), dir, ""); what != "" {
 				what = page.Code(what, 120)
 			}
