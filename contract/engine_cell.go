@@ -75,11 +75,10 @@ func (r *liveRun) run(ctx context.Context, cancel context.CancelFunc) {
 	tools := world.Tools
 	if tools != nil {
 		tools = chaos.WrapRegistry(tools, in)
-		if r.around != nil && !r.do(l, "wrapping the tools by Around", func() error {
-			tools = cmp.Or(r.around(tools), tools)
-			return nil
-		}) {
-			return
+		if r.around != nil {
+			if tools = r.wrap(l, tools); tools == nil {
+				return
+			}
 		}
 	}
 	for i, prompt := range r.prompts {
@@ -87,6 +86,18 @@ func (r *liveRun) run(ctx context.Context, cancel context.CancelFunc) {
 			return
 		}
 	}
+}
+
+// wrap puts what Around makes around the tools; nil: it failed. Its variable of the closure is on the heap, which cells
+// without Around need not pay for.
+func (r *liveRun) wrap(l usercode.Limits, tools chaos.ToolRegistry) (wrapped chaos.ToolRegistry) {
+	if !r.do(l, "wrapping the tools by Around", func() error {
+		wrapped = cmp.Or(r.around(tools), tools)
+		return nil
+	}) {
+		return nil
+	}
+	return wrapped
 }
 
 func (r *liveRun) goOn() bool {
