@@ -1,6 +1,7 @@
 package chaossql
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -123,12 +125,12 @@ func (r Result) LastInsertId() (int64, error) { return r.Inserted, r.noInserted 
 // RowsAffected is that of the driver, with its error.
 func (r Result) RowsAffected() (int64, error) { return r.Affected, r.noAffected }
 
-// arrival is a call that has begun.
+// arrival is a call that has begun. Nothing happens to the zero one.
 type arrival struct {
 	chaos.Crossing
-	target string
-	key    uint64
-	keyed  bool // key is known
+	call  Statement
+	key   uint64
+	keyed bool // key is known
 }
 
 // point is where a call is made.
@@ -140,10 +142,7 @@ type point struct {
 
 // point finds that of a call. Nothing more is looked up for one to which nothing can happen.
 func (c *conn) point(ctx context.Context, op operation, query string) (p point) {
-	in := c.connector.opts.Injector
-	if in == nil {
-		in = chaos.FromContext(ctx)
-	}
+	in := cmp.Or(c.connector.opts.Injector, chaos.FromContext(ctx))
 	if in == nil {
 		return p
 	}
@@ -154,9 +153,12 @@ func (c *conn) point(ctx context.Context, op operation, query string) (p point) 
 	return p
 }
 
-// arrive begins a call at a point with an injector.
+// arrive begins a call at a point.
 func (c *conn) arrive(ctx context.Context, p point, call Statement) (x arrival) {
-	x.target = p.target
+	if p.injector == nil {
+		return x
+	}
+	x.call = call
 	layer := chaos.LayerSQL
 	if call.op == reading {
 		layer = chaos.LayerStream
@@ -207,11 +209,12 @@ func (c *conn) target(op operation, query string) (target, alias string) {
 	return target, general
 }
 
-// ended says how a call that passed through ended.
-func (x *arrival) ended(err error) {
+// ended says how a call that passed through ended, and returns its error.
+func (x *arrival) ended(err error) error {
 	if x.keyed {
 		x.Passed(x.key, err)
 	}
+	return err
 }
 
 var errGone = errors.New("chaossql: this call came late, and its connection has been given back")
@@ -219,10 +222,11 @@ var errGone = errors.New("chaossql: this call came late, and its connection has 
 // ownCall is the key of a context's value that says of which call it is.
 type ownCall struct{}
 
-// cross takes a call through the rules that act on it. do asks the driver; drop gives back to the driver what the
-// caller does not get; nil: nothing is to be done.
-func cross[T comparable](ctx context.Context, x arrival, s Statement,
-	do func(context.Context, Statement) (T, error), drop func(T)) (out T, err error) {
+// cross takes a call through the rules that act on it. do asks the driver. drop gives back to the driver what the
+// caller does not get; the caller then gets nothing but what the driver made for this call. nil: a result is only data.
+func cross[T comparable](ctx context.Context, x arrival, do func(context.Context, Statement) (T, error),
+	drop func(T)) (out T, err error) {
+	var none T
 	var made []T
 	returned := false
 	defer func() {
@@ -232,10 +236,9 @@ func cross[T comparable](ctx context.Context, x arrival, s Statement,
 			}
 		}
 	}()
-	own := &returned
-	out, err = chaos.WrapWith(x.target, func(ctx context.Context, call *Statement) (T, error) {
+	s, own := &x.call, &returned
+	out, err = chaos.WrapWith("", func(ctx context.Context, call *Statement) (T, error) {
 		if ctx.Value(ownCall{}) != any(own) { // a later call executes this one, whose connection is another's now
-			var none T
 			return none, errGone
 		}
 		given := *call
@@ -248,7 +251,9 @@ func cross[T comparable](ctx context.Context, x arrival, s Statement,
 			made = append(made, t)
 		}
 		return t, err
-	}, &chaos.WrapOptions[*Statement]{Crossing: &x.Crossing})(context.WithValue(ctx, ownCall{}, own), &s)
-	returned = true
+	}, &chaos.WrapOptions[*Statement]{Crossing: &x.Crossing})(context.WithValue(ctx, ownCall{}, own), s)
+	if returned = true; drop != nil && !slices.Contains(made, out) {
+		out = none
+	}
 	return out, err
 }

@@ -61,16 +61,12 @@ func (c *directConn) QueryContext(ctx context.Context, query string, args []driv
 }
 
 func (c *conn) exec(ctx context.Context, p point, call Statement) (driver.Result, error) {
-	if p.injector == nil {
-		return c.execNow(ctx, call, true)
-	}
 	x := c.arrive(ctx, p, call)
 	if x.PassesThrough() {
-		r, err := c.execNow(ctx, call, false)
-		x.ended(err)
-		return r, err
+		r, err := c.execNow(ctx, call, p.injector == nil)
+		return r, x.ended(err)
 	}
-	r, err := cross(ctx, x, call, func(ctx context.Context, call Statement) (own Result, err error) {
+	r, err := cross(ctx, x, func(ctx context.Context, call Statement) (own Result, err error) {
 		r, err := c.execNow(ctx, call, false)
 		if err == nil && r != nil {
 			own = resultOf(r)
@@ -105,16 +101,12 @@ func (c *conn) execNow(ctx context.Context, call Statement, inert bool) (driver.
 	return s.execNow(ctx, args)
 }
 
-func (c *conn) query(ctx context.Context, p, ofRows point, call Statement) (driver.Rows, error) {
-	var r driver.Rows
-	var err error
-	if p.injector == nil {
-		r, err = c.queryNow(ctx, call, true)
-	} else if x := c.arrive(ctx, p, call); x.PassesThrough() {
-		r, err = c.queryNow(ctx, call, false)
+func (c *conn) query(ctx context.Context, p, ofRows point, call Statement) (r driver.Rows, err error) {
+	if x := c.arrive(ctx, p, call); x.PassesThrough() {
+		r, err = c.queryNow(ctx, call, p.injector == nil)
 		x.ended(err)
 	} else {
-		r, err = c.injectQuery(ctx, x, call)
+		r, err = c.injectQuery(ctx, x)
 	}
 	if err != nil {
 		return nil, err
@@ -122,9 +114,9 @@ func (c *conn) query(ctx context.Context, p, ofRows point, call Statement) (driv
 	return c.read(ctx, ofRows, r, call), nil
 }
 
-func (c *conn) injectQuery(ctx context.Context, x arrival, call Statement) (driver.Rows, error) {
+func (c *conn) injectQuery(ctx context.Context, x arrival) (driver.Rows, error) {
 	var last *rows
-	r, err := cross(ctx, x, call, func(ctx context.Context, call Statement) (*rows, error) {
+	r, err := cross(ctx, x, func(ctx context.Context, call Statement) (*rows, error) {
 		if last != nil {
 			last.release(ctx) // a connection has one query at a time
 		}
@@ -140,7 +132,7 @@ func (c *conn) injectQuery(ctx context.Context, x arrival, call Statement) (driv
 	case err != nil:
 		return nil, err
 	case r == nil: // the driver was not asked, and the caller is told that it was
-		return &rows{of: c}, nil
+		return &rows{of: c, base: without{}}, nil
 	case r.held == nil && r.also == nil:
 		return r.base, nil
 	}
@@ -198,32 +190,14 @@ func (lostConn) Is(target error) bool { return target == driver.ErrBadConn }
 
 // Ping asks the database whether it is there.
 func (c *conn) Ping(ctx context.Context) error {
-	p := c.point(ctx, pinging, "")
-	if p.injector == nil {
-		return c.pingNow(ctx)
-	}
-	call := Statement{op: pinging, conn: c}
-	x := c.arrive(ctx, p, call)
+	x := c.arrive(ctx, c.point(ctx, pinging, ""), Statement{op: pinging, conn: c})
 	if x.PassesThrough() {
-		err := c.pingNow(ctx)
-		x.ended(err)
-		return err
+		return x.ended(optional[driver.Pinger](c.Conn).Ping(ctx))
 	}
-	return c.injectPing(ctx, x, call)
-}
-
-func (c *conn) injectPing(ctx context.Context, x arrival, call Statement) error {
-	_, err := cross(ctx, x, call, func(ctx context.Context, _ Statement) (struct{}, error) {
-		return struct{}{}, c.pingNow(ctx)
+	_, err := cross(ctx, x, func(ctx context.Context, _ Statement) (struct{}, error) {
+		return struct{}{}, optional[driver.Pinger](c.Conn).Ping(ctx)
 	}, nil)
 	return err
-}
-
-func (c *conn) pingNow(ctx context.Context) error {
-	if p, ok := c.Conn.(driver.Pinger); ok {
-		return p.Ping(ctx)
-	}
-	return nil
 }
 
 // Close closes the connection.
@@ -234,24 +208,15 @@ func (c *conn) Close() error {
 
 // ResetSession is called before the connection is used again.
 func (c *conn) ResetSession(ctx context.Context) error {
-	if r, ok := c.Conn.(driver.SessionResetter); ok {
-		return r.ResetSession(ctx)
-	}
-	return nil
+	return optional[driver.SessionResetter](c.Conn).ResetSession(ctx)
 }
 
 // IsValid reports whether the connection may be used again.
-func (c *conn) IsValid() bool {
-	v, ok := c.Conn.(driver.Validator)
-	return !c.broken && (!ok || v.IsValid())
-}
+func (c *conn) IsValid() bool { return !c.broken && optional[driver.Validator](c.Conn).IsValid() }
 
 // CheckNamedValue is the driver's check of a value.
 func (c *conn) CheckNamedValue(v *driver.NamedValue) error {
-	if n, ok := c.Conn.(driver.NamedValueChecker); ok {
-		return n.CheckNamedValue(v)
-	}
-	return driver.ErrSkip
+	return optional[driver.NamedValueChecker](c.Conn).CheckNamedValue(v)
 }
 
 func (c *conn) unwrap() driver.Conn { return c.Conn }

@@ -18,23 +18,27 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
-// rows are the rows of a query: those of the driver, or those that were read into memory. The zero value has none.
+// rows are the rows of a query: those of the driver, or those that were read into memory.
 type rows struct {
-	of       *conn
-	base     driver.Rows
-	columns  []string
-	also     io.Closer      // the statement that was prepared for the query; nil: there is none
-	held     *heldRows      // they come before those of base; nil: there are none
-	released bool           // base was closed, since its connection is needed
-	begun    bool           // the rows of this result set were asked for, at their point
-	changed  bool           // held are not those of base
-	ended    error          // by which base ended; nil: it has not
-	last     []driver.Value // the row that was read last
+	of      *conn
+	base    driver.Rows // without{}: there are none, or its connection is needed
+	columns []string
+	also    io.Closer // the statement that was prepared for the query; nil: there is none
+	changed bool      // held are not those of base
 
 	point point           // nothing can happen to them without an injector
 	ctx   context.Context // of the query
 	call  Statement
-	began bool    // reading did, of this result set
+	resultSet
+}
+
+// resultSet is how far a result set was read.
+type resultSet struct {
+	held  *heldRows      // they come before those of base; nil: there are none
+	ended error          // by which base ended; nil: it has not
+	last  []driver.Value // the row that was read last
+
+	began bool    // reading did
 	x     arrival // the call that reading it is
 	next  func() ([]driver.Value, error, bool)
 	stop  func() // nil: no fault acts on it
@@ -74,9 +78,17 @@ func (r *rows) begin() {
 	if r.x = r.of.arrive(r.ctx, r.point, r.call); r.x.PassesThrough() {
 		return
 	}
-	all := chaos.WrapStreamWith(r.point.target, func(context.Context, *Statement) iter.Seq2[[]driver.Value, error] {
-		return r.once
-	}, &chaos.WrapOptions[*Statement]{Crossing: &r.x.Crossing})
+	read := false
+	once := func(yield func([]driver.Value, error) bool) {
+		if read { // a fault that reads a result set again has nothing executed again
+			yield(nil, unsent("sql: the rows of a query are read once"))
+			return
+		}
+		read = true
+		r.all(yield)
+	}
+	all := chaos.WrapStreamWith("", func(context.Context, *Statement) iter.Seq2[[]driver.Value, error] { return once },
+		&chaos.WrapOptions[*Statement]{Crossing: &r.x.Crossing})
 	r.next, r.stop = iter.Pull2(all(r.ctx, &r.call))
 }
 
@@ -85,19 +97,9 @@ func (r *rows) end() {
 	switch {
 	case r.stop != nil:
 		r.stop()
-	case r.began && r.ended == nil:
+	case r.ended == nil:
 		r.x.ended(nil)
 	}
-}
-
-// once is all for the callee of a point: a fault that reads a result set again has nothing executed again.
-func (r *rows) once(yield func([]driver.Value, error) bool) {
-	if r.begun {
-		yield(nil, unsent("sql: the rows of a query are read once"))
-		return
-	}
-	r.begun = true
-	r.all(yield)
 }
 
 // all yields the rows of one result set. Each is a slice of its own, because faults may keep it.
@@ -135,7 +137,7 @@ func (r *rows) nextRow(row []driver.Value) error {
 		return nil
 	case h != nil && h.all && h.err != nil:
 		return h.err
-	case h != nil && h.all, r.base == nil:
+	case h != nil && h.all:
 		return io.EOF
 	case r.ended != nil: // a fault that reads again must not have the driver execute again
 		return r.ended
@@ -163,10 +165,9 @@ func (r *rows) hold(ctx context.Context, most int) {
 // release reads the rest into memory and frees the connection for another query. Later result sets are lost.
 func (r *rows) release(ctx context.Context) {
 	r.hold(ctx, -1)
-	r.released = true
-	if err := r.close(); err != nil && r.held.err == nil {
-		r.held.err = err
-	}
+	err := r.close()
+	r.held.err = cmp.Or(r.held.err, err)
+	r.base, r.also = without{}, nil
 }
 
 // Keep reads the rows into memory, for faults that give them to a later query; see fault.DelayedVisibility.
@@ -238,9 +239,9 @@ func (r *rows) Next(dest []driver.Value) error {
 	}
 	if r.stop == nil {
 		err := r.nextRow(dest)
-		if r.began && err == io.EOF {
+		if err == io.EOF {
 			r.x.ended(nil)
-		} else if r.began && err != nil {
+		} else if err != nil {
 			r.x.ended(err)
 		}
 		return err
@@ -282,16 +283,11 @@ func (r *rows) Columns() []string { return r.columns }
 // Close ends the query.
 func (r *rows) Close() error {
 	r.end()
-	if r.released {
-		return nil
-	}
 	return r.close()
 }
 
-func (r *rows) close() (err error) {
-	if r.base != nil {
-		err = r.base.Close()
-	}
+func (r *rows) close() error {
+	err := r.base.Close()
 	if r.also != nil {
 		err = errors.Join(err, r.also.Close())
 	}
@@ -300,13 +296,12 @@ func (r *rows) close() (err error) {
 
 // HasNextResultSet reports whether the driver has another result set.
 func (r *rows) HasNextResultSet() bool {
-	s, ok := r.optional().(driver.RowsNextResultSet)
-	return ok && s.HasNextResultSet()
+	return optional[driver.RowsNextResultSet](r.base).HasNextResultSet()
 }
 
 // NextResultSet goes on to it. Its rows are another stream.
 func (r *rows) NextResultSet() error {
-	s, ok := r.optional().(driver.RowsNextResultSet)
+	s, ok := r.base.(driver.RowsNextResultSet)
 	if !ok {
 		return io.EOF
 	}
@@ -314,54 +309,31 @@ func (r *rows) NextResultSet() error {
 	if err := s.NextResultSet(); err != nil {
 		return err
 	}
-	r.stop, r.began, r.begun, r.held, r.ended, r.columns = nil, false, false, nil, nil, r.base.Columns()
+	r.columns, r.resultSet = r.base.Columns(), resultSet{}
 	return nil
 }
 
-// optional is the driver's rows, nil if they are closed or there are none: what they say of columns is not known then.
-func (r *rows) optional() driver.Rows {
-	if r.released {
-		return nil
-	}
-	return r.base
-}
-
-// ColumnTypeScanType and the others below are those of the driver, or what database/sql takes for a driver without.
+// ColumnTypeScanType and the others below are those of the driver.
 func (r *rows) ColumnTypeScanType(i int) reflect.Type {
-	if t, ok := r.optional().(driver.RowsColumnTypeScanType); ok {
-		return t.ColumnTypeScanType(i)
-	}
-	return reflect.TypeFor[any]()
+	return optional[driver.RowsColumnTypeScanType](r.base).ColumnTypeScanType(i)
 }
 
 // ColumnTypeDatabaseTypeName is the name of a column's type.
 func (r *rows) ColumnTypeDatabaseTypeName(i int) string {
-	if t, ok := r.optional().(driver.RowsColumnTypeDatabaseTypeName); ok {
-		return t.ColumnTypeDatabaseTypeName(i)
-	}
-	return ""
+	return optional[driver.RowsColumnTypeDatabaseTypeName](r.base).ColumnTypeDatabaseTypeName(i)
 }
 
 // ColumnTypeLength is the length of a column of variable length.
 func (r *rows) ColumnTypeLength(i int) (length int64, ok bool) {
-	if t, ok := r.optional().(driver.RowsColumnTypeLength); ok {
-		return t.ColumnTypeLength(i)
-	}
-	return 0, false
+	return optional[driver.RowsColumnTypeLength](r.base).ColumnTypeLength(i)
 }
 
 // ColumnTypeNullable reports whether a column may be null.
 func (r *rows) ColumnTypeNullable(i int) (nullable, ok bool) {
-	if t, ok := r.optional().(driver.RowsColumnTypeNullable); ok {
-		return t.ColumnTypeNullable(i)
-	}
-	return false, false
+	return optional[driver.RowsColumnTypeNullable](r.base).ColumnTypeNullable(i)
 }
 
 // ColumnTypePrecisionScale is the precision and scale of a decimal column.
 func (r *rows) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
-	if t, ok := r.optional().(driver.RowsColumnTypePrecisionScale); ok {
-		return t.ColumnTypePrecisionScale(i)
-	}
-	return 0, 0, false
+	return optional[driver.RowsColumnTypePrecisionScale](r.base).ColumnTypePrecisionScale(i)
 }

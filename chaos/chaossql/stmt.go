@@ -86,10 +86,8 @@ func (c *conn) prepareFor(ctx context.Context, query string, args []driver.Named
 }
 
 func (s *stmt) convert(v *driver.NamedValue, i int) (err error) {
-	if n, ok := s.Stmt.(driver.NamedValueChecker); ok {
-		if err := n.CheckNamedValue(v); err != driver.ErrSkip {
-			return err
-		}
+	if err := optional[driver.NamedValueChecker](s.Stmt).CheckNamedValue(v); err != driver.ErrSkip {
+		return err
 	}
 	if by, ok := s.Stmt.(converter); ok {
 		v.Value, err = by.ColumnConverter(i).ConvertValue(v.Value)
