@@ -90,6 +90,8 @@ func hashOf(v driver.Value) uint64 {
 		return hash.Combine(4, hash.String(v))
 	case time.Time:
 		return hash.Combine(5, uint64(v.UnixNano()))
+	case nil:
+		return 7
 	case bool:
 		return hash.Combine(9, hash.String(strconv.FormatBool(v)))
 	}
@@ -97,9 +99,6 @@ func hashOf(v driver.Value) uint64 {
 		if value, err := driver.DefaultParameterConverter.ConvertValue(valuer); err == nil {
 			return hash.Combine(6, hashOf(value))
 		}
-	}
-	if v == nil {
-		return 7
 	}
 	return hash.Combine(8, hash.String(fmt.Sprintf("%T %+v", v, reflect.Indirect(reflect.ValueOf(v)))))
 }
@@ -146,7 +145,12 @@ func (c *conn) point(ctx context.Context, op operation, query string) (p point) 
 	if in == nil {
 		return p
 	}
-	p.target, p.alias = c.target(op, query)
+	p.target = c.connector.targets[op]
+	if named := c.connector.opts.Statement; named != nil && query != "" {
+		if name := named(query); name != "" {
+			p.target, p.alias = c.target(statement{op, name}), p.target
+		}
+	}
 	if in.MayAffect(p.target) || p.alias != "" && in.MayAffect(p.alias) {
 		p.injector = in
 	}
@@ -185,28 +189,24 @@ func (c *conn) does(op operation) chaos.Effect {
 	return chaos.EffectNone
 }
 
-const maxNames = 1000 // that a connection keeps; others are made for each call
+// statement is what is done with a statement that has a name.
+type statement struct {
+	op   operation
+	name string
+}
 
-// target returns the name of a point, and the name without that of the statement, if it has one.
-func (c *conn) target(op operation, query string) (target, alias string) {
-	general, statement := c.connector.targets[op], ""
-	if query != "" && c.connector.opts.Statement != nil {
-		statement = c.connector.opts.Statement(query)
-	}
-	if statement == "" {
-		return general, ""
-	}
-	target, ok := c.names[op][statement]
+const maxTargets = 1000 // that a connection keeps; others are made for each call
+
+// target returns the name of a point.
+func (c *conn) target(s statement) string {
+	target, ok := c.targets[s]
 	if !ok {
-		target = general + "#" + statement
-		if c.names[op] == nil {
-			c.names[op] = map[string]string{}
-		}
-		if len(c.names[op]) < maxNames {
-			c.names[op][statement] = target
+		target = c.connector.targets[s.op] + "#" + s.name
+		if len(c.targets) < maxTargets {
+			c.targets[s] = target
 		}
 	}
-	return target, general
+	return target
 }
 
 // ended says how a call that passed through ended, and returns its error.

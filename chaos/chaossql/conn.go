@@ -11,9 +11,11 @@ import (
 // conn is a connection. One goroutine at a time uses it.
 type conn struct {
 	driver.Conn
+	driver.SessionResetter
+	driver.NamedValueChecker
 	connector *connector
 	direct    direct // nil: the driver prepares all statements
-	names     map[operation]map[string]string
+	targets   map[statement]string
 
 	now     Statement // of the call that begins
 	tx      tx        // the last one
@@ -33,6 +35,8 @@ type direct interface {
 // values otherwise without.
 func (c *conn) of(base driver.Conn) driver.Conn {
 	c.Conn = base
+	c.SessionResetter = optional[driver.SessionResetter](base)
+	c.NamedValueChecker = optional[driver.NamedValueChecker](base)
 	var ok bool
 	if c.direct, ok = base.(direct); ok {
 		return &directConn{c}
@@ -44,30 +48,27 @@ type directConn struct{ *conn }
 
 // ExecContext executes a statement.
 func (c *directConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	p := c.point(ctx, executing, query)
-	if p.injector == nil && c.aborted == nil { // without a Statement, whose copies cost more than the rest
-		return c.direct.ExecContext(ctx, query, args)
-	}
-	return c.exec(ctx, p, Statement{query, args, executing, c.conn, nil})
+	return c.exec(ctx, nil, query, args)
 }
 
 // QueryContext executes a statement that gives rows.
 func (c *directConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	p, ofRows := c.point(ctx, querying, query), c.point(ctx, reading, query)
-	if p.injector == nil && ofRows.injector == nil && c.aborted == nil {
-		return c.direct.QueryContext(ctx, query, args)
-	}
-	return c.query(ctx, p, ofRows, Statement{query, args, querying, c.conn, nil})
+	return c.query(ctx, nil, query, args)
 }
 
-func (c *conn) exec(ctx context.Context, p point, call Statement) (driver.Result, error) {
-	x := c.arrive(ctx, p, call)
+// exec executes a statement at its point; s is nil if it is not prepared.
+func (c *conn) exec(ctx context.Context, s *stmt, query string, args []driver.NamedValue) (driver.Result, error) {
+	p := c.point(ctx, executing, query)
+	if p.injector == nil { // without a Statement, whose copies cost more than the rest
+		return c.execNow(ctx, s, query, args, true)
+	}
+	x := c.arrive(ctx, p, Statement{query, args, executing, c, s})
 	if x.PassesThrough() {
-		r, err := c.execNow(ctx, call, p.injector == nil)
+		r, err := c.execNow(ctx, s, query, args, false)
 		return r, x.ended(err)
 	}
 	r, err := cross(ctx, x, func(ctx context.Context, call Statement) (own Result, err error) {
-		r, err := c.execNow(ctx, call, false)
+		r, err := c.execNow(ctx, call.prepared, call.Query, call.Args, false)
 		if err == nil && r != nil {
 			own = resultOf(r)
 		}
@@ -82,28 +83,34 @@ func (c *conn) exec(ctx context.Context, p point, call Statement) (driver.Result
 
 // execNow asks the driver. If that skips, the statement is prepared here, so that it remains one call. An inert call is
 // not counted, and database/sql prepares it.
-func (c *conn) execNow(ctx context.Context, call Statement, inert bool) (driver.Result, error) {
-	s, args := call.prepared, call.Args
+func (c *conn) execNow(ctx context.Context, s *stmt, query string, args []driver.NamedValue, inert bool) (
+	driver.Result, error) {
 	switch {
 	case c.aborted != nil:
 		return nil, c.aborted
 	case s != nil:
 		return s.execNow(ctx, args)
 	}
-	r, err := c.direct.ExecContext(ctx, call.Query, args)
+	r, err := c.direct.ExecContext(ctx, query, args)
 	if err != driver.ErrSkip || inert {
 		return r, err
 	}
-	if s, args, err = c.prepareFor(ctx, call.Query, args); err != nil {
+	if s, args, err = c.prepareFor(ctx, query, args); err != nil {
 		return nil, err
 	}
 	defer s.Close()
 	return s.execNow(ctx, args)
 }
 
-func (c *conn) query(ctx context.Context, p, ofRows point, call Statement) (r driver.Rows, err error) {
+// query is exec for a statement that gives rows.
+func (c *conn) query(ctx context.Context, s *stmt, query string, args []driver.NamedValue) (r driver.Rows, err error) {
+	p, ofRows := c.point(ctx, querying, query), c.point(ctx, reading, query)
+	if p.injector == nil && ofRows.injector == nil {
+		return c.queryNow(ctx, s, query, args, true)
+	}
+	call := Statement{query, args, querying, c, s}
 	if x := c.arrive(ctx, p, call); x.PassesThrough() {
-		r, err = c.queryNow(ctx, call, p.injector == nil)
+		r, err = c.queryNow(ctx, s, query, args, p.injector == nil)
 		x.ended(err)
 	} else {
 		r, err = c.injectQuery(ctx, x)
@@ -120,7 +127,7 @@ func (c *conn) injectQuery(ctx context.Context, x arrival) (driver.Rows, error) 
 		if last != nil {
 			last.release(ctx) // a connection has one query at a time
 		}
-		base, err := c.queryNow(ctx, call, false)
+		base, err := c.queryNow(ctx, call.prepared, call.Query, call.Args, false)
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +139,7 @@ func (c *conn) injectQuery(ctx context.Context, x arrival) (driver.Rows, error) 
 	case err != nil:
 		return nil, err
 	case r == nil: // the driver was not asked, and the caller is told that it was
-		return &rows{of: c, base: without{}}, nil
+		return c.rowsOf(without{}), nil
 	case r.held == nil && r.also == nil:
 		return r.base, nil
 	}
@@ -140,19 +147,19 @@ func (c *conn) injectQuery(ctx context.Context, x arrival) (driver.Rows, error) 
 }
 
 // queryNow is execNow for a query.
-func (c *conn) queryNow(ctx context.Context, call Statement, inert bool) (driver.Rows, error) {
-	s, args := call.prepared, call.Args
+func (c *conn) queryNow(ctx context.Context, s *stmt, query string, args []driver.NamedValue, inert bool) (
+	driver.Rows, error) {
 	switch {
 	case c.aborted != nil:
 		return nil, c.aborted
 	case s != nil:
 		return s.queryNow(ctx, args)
 	}
-	r, err := c.direct.QueryContext(ctx, call.Query, args)
+	r, err := c.direct.QueryContext(ctx, query, args)
 	if err != driver.ErrSkip || inert {
 		return r, err
 	}
-	if s, args, err = c.prepareFor(ctx, call.Query, args); err != nil {
+	if s, args, err = c.prepareFor(ctx, query, args); err != nil {
 		return nil, err
 	}
 	if r, err = s.queryNow(ctx, args); err != nil {
@@ -206,17 +213,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// ResetSession is called before the connection is used again.
-func (c *conn) ResetSession(ctx context.Context) error {
-	return optional[driver.SessionResetter](c.Conn).ResetSession(ctx)
-}
-
 // IsValid reports whether the connection may be used again.
 func (c *conn) IsValid() bool { return !c.broken && optional[driver.Validator](c.Conn).IsValid() }
-
-// CheckNamedValue is the driver's check of a value.
-func (c *conn) CheckNamedValue(v *driver.NamedValue) error {
-	return optional[driver.NamedValueChecker](c.Conn).CheckNamedValue(v)
-}
 
 func (c *conn) unwrap() driver.Conn { return c.Conn }

@@ -20,8 +20,8 @@ import (
 
 // rows are the rows of a query: those of the driver, or those that were read into memory.
 type rows struct {
+	driversRows
 	of      *conn
-	base    driver.Rows // without{}: there are none, or its connection is needed
 	columns []string
 	also    io.Closer // the statement that was prepared for the query; nil: there is none
 	changed bool      // held are not those of base
@@ -30,6 +30,29 @@ type rows struct {
 	ctx   context.Context // of the query
 	call  Statement
 	resultSet
+}
+
+// driversRows are rows of a driver, with the optional interfaces that it has or lacks.
+type driversRows struct {
+	base driver.Rows // without{}: there are none, or its connection is needed
+	driver.RowsColumnTypeScanType
+	driver.RowsColumnTypeDatabaseTypeName
+	driver.RowsColumnTypeLength
+	driver.RowsColumnTypeNullable
+	driver.RowsColumnTypePrecisionScale
+	driver.RowsNextResultSet
+}
+
+func driversRowsOf(base driver.Rows) driversRows {
+	return driversRows{
+		base,
+		optional[driver.RowsColumnTypeScanType](base),
+		optional[driver.RowsColumnTypeDatabaseTypeName](base),
+		optional[driver.RowsColumnTypeLength](base),
+		optional[driver.RowsColumnTypeNullable](base),
+		optional[driver.RowsColumnTypePrecisionScale](base),
+		optional[driver.RowsNextResultSet](base),
+	}
 }
 
 // resultSet is how far a result set was read.
@@ -58,7 +81,7 @@ func (c *conn) rowsOf(base driver.Rows) *rows {
 	if own, ok := base.(*rows); ok && own.of == c {
 		return own
 	}
-	return &rows{of: c, base: base, columns: base.Columns()}
+	return &rows{driversRows: driversRowsOf(base), of: c, columns: base.Columns()}
 }
 
 // read makes an injection point of rows, if anything can happen to them.
@@ -167,7 +190,7 @@ func (r *rows) release(ctx context.Context) {
 	r.hold(ctx, -1)
 	err := r.close()
 	r.held.err = cmp.Or(r.held.err, err)
-	r.base, r.also = without{}, nil
+	r.driversRows, r.also = driversRowsOf(without{}), nil
 }
 
 // Keep reads the rows into memory, for faults that give them to a later query; see fault.DelayedVisibility.
@@ -294,46 +317,12 @@ func (r *rows) close() error {
 	return err
 }
 
-// HasNextResultSet reports whether the driver has another result set.
-func (r *rows) HasNextResultSet() bool {
-	return optional[driver.RowsNextResultSet](r.base).HasNextResultSet()
-}
-
 // NextResultSet goes on to it. Its rows are another stream.
 func (r *rows) NextResultSet() error {
-	s, ok := r.base.(driver.RowsNextResultSet)
-	if !ok {
-		return io.EOF
-	}
 	r.end()
-	if err := s.NextResultSet(); err != nil {
+	if err := r.RowsNextResultSet.NextResultSet(); err != nil {
 		return err
 	}
 	r.columns, r.resultSet = r.base.Columns(), resultSet{}
 	return nil
-}
-
-// ColumnTypeScanType and the others below are those of the driver.
-func (r *rows) ColumnTypeScanType(i int) reflect.Type {
-	return optional[driver.RowsColumnTypeScanType](r.base).ColumnTypeScanType(i)
-}
-
-// ColumnTypeDatabaseTypeName is the name of a column's type.
-func (r *rows) ColumnTypeDatabaseTypeName(i int) string {
-	return optional[driver.RowsColumnTypeDatabaseTypeName](r.base).ColumnTypeDatabaseTypeName(i)
-}
-
-// ColumnTypeLength is the length of a column of variable length.
-func (r *rows) ColumnTypeLength(i int) (length int64, ok bool) {
-	return optional[driver.RowsColumnTypeLength](r.base).ColumnTypeLength(i)
-}
-
-// ColumnTypeNullable reports whether a column may be null.
-func (r *rows) ColumnTypeNullable(i int) (nullable, ok bool) {
-	return optional[driver.RowsColumnTypeNullable](r.base).ColumnTypeNullable(i)
-}
-
-// ColumnTypePrecisionScale is the precision and scale of a decimal column.
-func (r *rows) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
-	return optional[driver.RowsColumnTypePrecisionScale](r.base).ColumnTypePrecisionScale(i)
 }
