@@ -12,7 +12,6 @@ import (
 	"iter"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
@@ -57,12 +56,11 @@ func driversRowsOf(base driver.Rows) driversRows {
 
 // resultSet is how far a result set was read.
 type resultSet struct {
-	held  *heldRows      // they come before those of base; nil: there are none
-	ended error          // by which base ended; nil: it has not
-	last  []driver.Value // the row that was read last
+	held *heldRows      // they come before those of base; nil: there are none
+	last []driver.Value // the row that was read last
 
 	began bool    // reading did
-	x     arrival // the call that reading it is
+	x     arrival // the call that reading it is; zero: it has ended
 	next  func() ([]driver.Value, error, bool)
 	stop  func() // nil: no fault acts on it
 }
@@ -115,14 +113,13 @@ func (r *rows) begin() {
 	r.next, r.stop = iter.Pull2(all(r.ctx, &r.call))
 }
 
-// end ends the reading of a result set.
-func (r *rows) end() {
-	switch {
-	case r.stop != nil:
+// end ends the reading of a result set, by an error or well.
+func (r *rows) end(err error) {
+	if r.stop != nil {
 		r.stop()
-	case r.ended == nil:
-		r.x.ended(nil)
 	}
+	r.x.ended(err)
+	r.x = arrival{}
 }
 
 // all yields the rows of one result set. Each is a slice of its own, because faults may keep it.
@@ -162,11 +159,8 @@ func (r *rows) nextRow(row []driver.Value) error {
 		return h.err
 	case h != nil && h.all:
 		return io.EOF
-	case r.ended != nil: // a fault that reads again must not have the driver execute again
-		return r.ended
 	}
-	r.ended = r.base.Next(row)
-	return r.ended
+	return r.base.Next(row)
 }
 
 // hold reads up to most rows into memory; a negative number: all.
@@ -223,22 +217,12 @@ func (r *rows) Become(ctx context.Context, other any) any {
 	case r.held.err != nil:
 	case !r.held.all:
 		chaos.Note(ctx, fmt.Sprintf("a query of %d rows or more was not changed", maxHeld))
-	case !slices.EqualFunc(r.held.rows, old.rows, equalRows):
+	case !reflect.DeepEqual(r.held.rows, old.rows):
 		was, is := jsonvalue.Document(r.held.rows), jsonvalue.Document(old.rows)
 		chaos.Changed(ctx, chaos.Change{Before: was, After: is})
 		r.held, r.changed = &old, true
 	}
 	return r
-}
-
-func equalRows(a, b []driver.Value) bool { return slices.EqualFunc(a, b, equalValues) }
-
-func equalValues(a, b driver.Value) bool {
-	if x, ok := a.(time.Time); ok {
-		y, ok := b.(time.Time)
-		return ok && x.Equal(y)
-	}
-	return reflect.DeepEqual(a, b)
 }
 
 // SameAs reports whether a caller would see the same rows, for package chaos. Whether rows that were changed are the
@@ -263,9 +247,9 @@ func (r *rows) Next(dest []driver.Value) error {
 	if r.stop == nil {
 		err := r.nextRow(dest)
 		if err == io.EOF {
-			r.x.ended(nil)
+			r.end(nil)
 		} else if err != nil {
-			r.x.ended(err)
+			r.end(err)
 		}
 		return err
 	}
@@ -305,7 +289,7 @@ func (r *rows) Columns() []string { return r.columns }
 
 // Close ends the query.
 func (r *rows) Close() error {
-	r.end()
+	r.end(nil)
 	return r.close()
 }
 
@@ -319,7 +303,7 @@ func (r *rows) close() error {
 
 // NextResultSet goes on to it. Its rows are another stream.
 func (r *rows) NextResultSet() error {
-	r.end()
+	r.end(nil)
 	if err := r.RowsNextResultSet.NextResultSet(); err != nil {
 		return err
 	}
