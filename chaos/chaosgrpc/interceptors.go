@@ -72,10 +72,7 @@ func (p *points) target(method string) string {
 
 // point finds that of a call; a nil injector: nothing can happen to the call.
 func (p *points) point(ctx context.Context, method string) (*chaos.Injector, string) {
-	in := p.opts.Injector
-	if in == nil {
-		in = chaos.FromContext(ctx)
-	}
+	in := cmp.Or(p.opts.Injector, chaos.FromContext(ctx))
 	if in == nil {
 		return nil, ""
 	}
@@ -112,9 +109,10 @@ func (p *points) arrive(ctx context.Context, in *chaos.Injector, target string, 
 	return x
 }
 
-// ended says how a call that passed through ended.
-func (x *arrival) ended(err error) {
+// ended says how a call that passed through ended, and returns its error.
+func (x *arrival) ended(err error) error {
 	if x.keyed {
 		x.Passed(x.key, err)
 	}
+	return err
 }

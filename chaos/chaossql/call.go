@@ -146,9 +146,9 @@ func (c *conn) point(ctx context.Context, op operation, query string) (p point) 
 		return p
 	}
 	p.target = c.connector.targets[op]
-	if named := c.connector.opts.Statement; named != nil && query != "" {
-		if name := named(query); name != "" {
-			p.target, p.alias = c.target(statement{op, name}), p.target
+	if nameOf := c.connector.opts.Statement; nameOf != nil && query != "" {
+		if name := nameOf(query); name != "" {
+			p.target, p.alias = c.target(named{op, name}), p.target
 		}
 	}
 	if in.MayAffect(p.target) || p.alias != "" && in.MayAffect(p.alias) {
@@ -189,8 +189,8 @@ func (c *conn) does(op operation) chaos.Effect {
 	return chaos.EffectNone
 }
 
-// statement is what is done with a statement that has a name.
-type statement struct {
+// named is what is done with a statement that has a name.
+type named struct {
 	op   operation
 	name string
 }
@@ -198,12 +198,12 @@ type statement struct {
 const maxTargets = 1000 // that a connection keeps; others are made for each call
 
 // target returns the name of a point.
-func (c *conn) target(s statement) string {
-	target, ok := c.targets[s]
+func (c *conn) target(n named) string {
+	target, ok := c.targets[n]
 	if !ok {
-		target = c.connector.targets[s.op] + "#" + s.name
+		target = c.connector.targets[n.op] + "#" + n.name
 		if len(c.targets) < maxTargets {
-			c.targets[s] = target
+			c.targets[n] = target
 		}
 	}
 	return target
@@ -228,15 +228,14 @@ func cross[T comparable](ctx context.Context, x arrival, do func(context.Context
 	drop func(T)) (out T, err error) {
 	var none T
 	var made []T
-	returned := false
 	defer func() {
 		for _, t := range made {
-			if drop != nil && (err != nil || !returned || t != out) {
+			if drop != nil && t != out {
 				drop(t)
 			}
 		}
 	}()
-	s, own := &x.call, &returned
+	s, own := &x.call, &x
 	out, err = chaos.WrapWith("", func(ctx context.Context, call *Statement) (T, error) {
 		if ctx.Value(ownCall{}) != any(own) { // a later call executes this one, whose connection is another's now
 			return none, errGone
@@ -252,7 +251,7 @@ func cross[T comparable](ctx context.Context, x arrival, do func(context.Context
 		}
 		return t, err
 	}, &chaos.WrapOptions[*Statement]{Crossing: &x.Crossing})(context.WithValue(ctx, ownCall{}, own), s)
-	if returned = true; drop != nil && !slices.Contains(made, out) {
+	if err != nil || drop != nil && !slices.Contains(made, out) {
 		out = none
 	}
 	return out, err

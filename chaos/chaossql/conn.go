@@ -15,7 +15,7 @@ type conn struct {
 	driver.NamedValueChecker
 	connector *connector
 	direct    direct // nil: the driver prepares all statements
-	targets   map[statement]string
+	targets   map[named]string
 
 	now     Statement // of the call that begins
 	tx      tx        // the last one

@@ -96,7 +96,7 @@ func (c *connector) Close() error {
 
 // Connect opens a connection.
 func (c *connector) Connect(ctx context.Context) (opened driver.Conn, err error) {
-	own := &conn{connector: c, targets: map[statement]string{}, others: c.open.Add(1) - 1}
+	own := &conn{connector: c, targets: map[named]string{}, others: c.open.Add(1) - 1}
 	defer func() {
 		if opened == nil { // also if a fault panicked
 			c.open.Add(-1)
