@@ -72,7 +72,10 @@ func (p *points) target(method string) string {
 
 // point finds that of a call; a nil injector: nothing can happen to the call.
 func (p *points) point(ctx context.Context, method string) (*chaos.Injector, string) {
-	in := cmp.Or(p.opts.Injector, chaos.FromContext(ctx))
+	in := p.opts.Injector
+	if in == nil {
+		in = chaos.FromContext(ctx)
+	}
 	if in == nil {
 		return nil, ""
 	}

@@ -1,7 +1,6 @@
 package chaossql
 
 import (
-	"cmp"
 	"context"
 	"database/sql/driver"
 	"encoding/json"
@@ -141,7 +140,10 @@ type point struct {
 
 // point finds that of a call. Nothing more is looked up for one to which nothing can happen.
 func (c *conn) point(ctx context.Context, op operation, query string) (p point) {
-	in := cmp.Or(c.connector.opts.Injector, chaos.FromContext(ctx))
+	in := c.connector.opts.Injector
+	if in == nil {
+		in = chaos.FromContext(ctx)
+	}
 	if in == nil {
 		return p
 	}

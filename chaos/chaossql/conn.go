@@ -60,15 +60,19 @@ func (c *directConn) QueryContext(ctx context.Context, query string, args []driv
 func (c *conn) exec(ctx context.Context, s *stmt, query string, args []driver.NamedValue) (driver.Result, error) {
 	p := c.point(ctx, executing, query)
 	if p.injector == nil { // without a Statement, whose copies cost more than the rest
-		return c.execNow(ctx, s, query, args, true)
+		return c.execNow(ctx, s, query, args)
 	}
-	x := c.arrive(ctx, p, Statement{query, args, executing, c, s})
+	return c.arriveExec(ctx, p, Statement{query, args, executing, c, s})
+}
+
+func (c *conn) arriveExec(ctx context.Context, p point, call Statement) (driver.Result, error) {
+	x := c.arrive(ctx, p, call)
 	if x.PassesThrough() {
-		r, err := c.execNow(ctx, s, query, args, false)
+		r, err := c.execWhole(ctx, call)
 		return r, x.ended(err)
 	}
 	r, err := cross(ctx, x, func(ctx context.Context, call Statement) (own Result, err error) {
-		r, err := c.execNow(ctx, call.prepared, call.Query, call.Args, false)
+		r, err := c.execWhole(ctx, call)
 		if err == nil && r != nil {
 			own = resultOf(r)
 		}
@@ -81,21 +85,26 @@ func (c *conn) exec(ctx context.Context, s *stmt, query string, args []driver.Na
 	return r, nil
 }
 
-// execNow asks the driver. If that skips, the statement is prepared here, so that it remains one call. An inert call is
-// not counted, and database/sql prepares it.
-func (c *conn) execNow(ctx context.Context, s *stmt, query string, args []driver.NamedValue, inert bool) (
-	driver.Result, error) {
+// execNow asks the driver.
+func (c *conn) execNow(ctx context.Context, s *stmt, query string, args []driver.NamedValue) (driver.Result, error) {
 	switch {
 	case c.aborted != nil:
 		return nil, c.aborted
 	case s != nil:
 		return s.execNow(ctx, args)
 	}
-	r, err := c.direct.ExecContext(ctx, query, args)
-	if err != driver.ErrSkip || inert {
+	return c.direct.ExecContext(ctx, query, args)
+}
+
+// execWhole prepares the statement if the driver skips the direct way, so that it remains one call. An inert call is
+// not counted, and database/sql prepares it.
+func (c *conn) execWhole(ctx context.Context, call Statement) (driver.Result, error) {
+	r, err := c.execNow(ctx, call.prepared, call.Query, call.Args)
+	if err != driver.ErrSkip {
 		return r, err
 	}
-	if s, args, err = c.prepareFor(ctx, query, args); err != nil {
+	s, args, err := c.prepareFor(ctx, call.Query, call.Args)
+	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
@@ -103,14 +112,17 @@ func (c *conn) execNow(ctx context.Context, s *stmt, query string, args []driver
 }
 
 // query is exec for a statement that gives rows.
-func (c *conn) query(ctx context.Context, s *stmt, query string, args []driver.NamedValue) (r driver.Rows, err error) {
+func (c *conn) query(ctx context.Context, s *stmt, query string, args []driver.NamedValue) (driver.Rows, error) {
 	p, ofRows := c.point(ctx, querying, query), c.point(ctx, reading, query)
 	if p.injector == nil && ofRows.injector == nil {
-		return c.queryNow(ctx, s, query, args, true)
+		return c.queryNow(ctx, s, query, args)
 	}
-	call := Statement{query, args, querying, c, s}
+	return c.arriveQuery(ctx, p, ofRows, Statement{query, args, querying, c, s})
+}
+
+func (c *conn) arriveQuery(ctx context.Context, p, ofRows point, call Statement) (r driver.Rows, err error) {
 	if x := c.arrive(ctx, p, call); x.PassesThrough() {
-		r, err = c.queryNow(ctx, s, query, args, p.injector == nil)
+		r, err = c.queryWhole(ctx, call)
 		x.ended(err)
 	} else {
 		r, err = c.injectQuery(ctx, x)
@@ -127,7 +139,7 @@ func (c *conn) injectQuery(ctx context.Context, x arrival) (driver.Rows, error) 
 		if last != nil {
 			last.release(ctx) // a connection has one query at a time
 		}
-		base, err := c.queryNow(ctx, call.prepared, call.Query, call.Args, false)
+		base, err := c.queryWhole(ctx, call)
 		if err != nil {
 			return nil, err
 		}
@@ -146,20 +158,23 @@ func (c *conn) injectQuery(ctx context.Context, x arrival) (driver.Rows, error) 
 	return r, nil
 }
 
-// queryNow is execNow for a query.
-func (c *conn) queryNow(ctx context.Context, s *stmt, query string, args []driver.NamedValue, inert bool) (
-	driver.Rows, error) {
+func (c *conn) queryNow(ctx context.Context, s *stmt, query string, args []driver.NamedValue) (driver.Rows, error) {
 	switch {
 	case c.aborted != nil:
 		return nil, c.aborted
 	case s != nil:
 		return s.queryNow(ctx, args)
 	}
-	r, err := c.direct.QueryContext(ctx, query, args)
-	if err != driver.ErrSkip || inert {
+	return c.direct.QueryContext(ctx, query, args)
+}
+
+func (c *conn) queryWhole(ctx context.Context, call Statement) (driver.Rows, error) {
+	r, err := c.queryNow(ctx, call.prepared, call.Query, call.Args)
+	if err != driver.ErrSkip {
 		return r, err
 	}
-	if s, args, err = c.prepareFor(ctx, query, args); err != nil {
+	s, args, err := c.prepareFor(ctx, call.Query, call.Args)
+	if err != nil {
 		return nil, err
 	}
 	if r, err = s.queryNow(ctx, args); err != nil {
