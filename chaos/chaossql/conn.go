@@ -59,10 +59,13 @@ func (c *directConn) QueryContext(ctx context.Context, query string, args []driv
 // exec executes a statement at its point; s is nil if it is not prepared.
 func (c *conn) exec(ctx context.Context, s *stmt, query string, args []driver.NamedValue) (driver.Result, error) {
 	p := c.point(ctx, executing, query)
-	if p.injector == nil { // without a Statement, whose copies cost more than the rest
-		return c.execNow(ctx, s, query, args)
+	switch { // without a Statement, whose copies cost more than the rest
+	case p.injector != nil:
+		return c.arriveExec(ctx, p, Statement{query, args, executing, c, s})
+	case s == nil && c.aborted == nil:
+		return c.direct.ExecContext(ctx, query, args)
 	}
-	return c.arriveExec(ctx, p, Statement{query, args, executing, c, s})
+	return c.execNow(ctx, s, query, args)
 }
 
 func (c *conn) arriveExec(ctx context.Context, p point, call Statement) (driver.Result, error) {
