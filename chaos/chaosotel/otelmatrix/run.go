@@ -104,7 +104,8 @@ func (r *Run) OnCell(c *contract.CellReport) {
 	case ran == nil || c.State == contract.NotRun && !c.DoesNotApply:
 		return
 	default:
-		cell = r.begin(context.Background(), c.Cell, ran.clock, trace.WithLinks(trace.Link{SpanContext: ran.SpanContext()}))
+		first := trace.Link{SpanContext: ran.SpanContext()}
+		cell = r.begin(context.Background(), c.Cell, ran.clock, trace.WithLinks(first))
 	}
 	end := trace.WithTimestamp(cell.clock.end(c.Elapsed))
 	status, value := statusOf(c)
