@@ -174,7 +174,6 @@ func (s *clientStream) source(ctx context.Context, request *Message) iter.Seq2[*
 		if !s.desc.ClientStreams {
 			requests = []any{request.Value}
 		} else if late || !first && len(requests) == maxSent {
-			chaos.Note(ctx, errNotAgain{}.Error())
 			yield(nil, errNotAgain{})
 			return
 		}

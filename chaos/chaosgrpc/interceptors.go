@@ -112,9 +112,10 @@ func (p *points) arrive(ctx context.Context, in *chaos.Injector, target string, 
 	return x
 }
 
-// ended says how a call that passed through ended.
-func (x *arrival) ended(err error) {
+// ended says how a call that passed through ended, and returns its error.
+func (x *arrival) ended(err error) error {
 	if x.keyed {
 		x.Passed(x.key, err)
 	}
+	return err
 }

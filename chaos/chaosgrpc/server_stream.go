@@ -31,11 +31,10 @@ func (p *points) streamServer(srv any, ss grpc.ServerStream, info *grpc.StreamSe
 		if request != nil {
 			ss = &serverStream{ServerStream: ss, ctx: ss.Context(), request: request}
 		}
-		err := handler(srv, ss)
-		x.ended(err)
-		return err
+		return x.ended(handler(srv, ss))
 	}
 	c := &servedCall{ss: ss, info: info, handle: func(s grpc.ServerStream) error { return handler(srv, s) }}
+	_, c.last = typesOf(info.FullMethod)
 	return c.cross(x, request)
 }
 
@@ -52,12 +51,7 @@ type servedCall struct {
 // cross takes the call through its rules.
 func (c *servedCall) cross(x arrival, request any) error {
 	items := chaos.WrapStreamWith(x.target, c.source, &chaos.WrapOptions[*Message]{Crossing: &x.Crossing,
-		Fit: func(v any) (any, error) {
-			if c.last == nil {
-				_, c.last = typesOf(c.info.FullMethod)
-			}
-			return box(v, c.last)
-		}})
+		Fit: func(v any) (any, error) { return box(v, c.last) }})
 	gone := false
 	for m, err := range items(context.WithValue(c.ss.Context(), ownCall{}, c), &Message{Value: request}) {
 		if err != nil {
@@ -79,7 +73,6 @@ func (c *servedCall) source(ctx context.Context, request *Message) iter.Seq2[*Me
 	return func(yield func(*Message, error) bool) {
 		late := ctx.Value(ownCall{}) != any(c)
 		if (late || c.reached) && c.info.IsClientStream {
-			chaos.Note(ctx, errNotAgain{}.Error())
 			yield(nil, errNotAgain{})
 			return
 		}

@@ -20,9 +20,7 @@ func (p *points) unaryClient(ctx context.Context, method string, request, reply 
 	}
 	x := p.arrive(ctx, in, target, chaos.LayerGRPC, request)
 	if x.PassesThrough() {
-		err := invoker(ctx, method, request, reply, cc, opts...)
-		x.ended(err)
-		return err
+		return x.ended(invoker(ctx, method, request, reply, cc, opts...))
 	}
 	var made []*execution
 	out, err, injected := cross(ctx, x, request, func() any { return reply },
@@ -57,25 +55,20 @@ func (p *points) unaryServer(ctx context.Context, request any, info *grpc.UnaryS
 	x := p.arrive(ctx, in, target, chaos.LayerGRPC, request)
 	if x.PassesThrough() {
 		reply, err := handler(ctx, request)
-		x.ended(err)
-		return reply, err
+		return reply, x.ended(err)
 	}
-	var last any
-	out, err, _ := cross(ctx, x, request, func() any {
-		if last == nil {
-			_, last = typesOf(info.FullMethod)
-		}
-		return last
-	}, func(ctx context.Context, request any, late bool) (*Message, error) {
-		reply, err := handler(ctx, request)
-		if reply == nil { // which gRPC sends as an empty message
-			_, reply = typesOf(info.FullMethod)
-		}
-		if !late {
-			last = reply
-		}
-		return &Message{Value: reply}, err
-	})
+	_, last := typesOf(info.FullMethod)
+	out, err, _ := cross(ctx, x, request, func() any { return last },
+		func(ctx context.Context, request any, late bool) (*Message, error) {
+			reply, err := handler(ctx, request)
+			if reply == nil { // which gRPC sends as an empty message
+				_, reply = typesOf(info.FullMethod)
+			}
+			if !late && reply != nil {
+				last = reply
+			}
+			return &Message{Value: reply}, err
+		})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -88,6 +89,8 @@ func hashOf(v driver.Value) uint64 {
 		return hash.Combine(4, hash.String(v))
 	case time.Time:
 		return hash.Combine(5, uint64(v.UnixNano()))
+	case nil:
+		return 7
 	case bool:
 		return hash.Combine(9, hash.String(strconv.FormatBool(v)))
 	}
@@ -95,9 +98,6 @@ func hashOf(v driver.Value) uint64 {
 		if value, err := driver.DefaultParameterConverter.ConvertValue(valuer); err == nil {
 			return hash.Combine(6, hashOf(value))
 		}
-	}
-	if v == nil {
-		return 7
 	}
 	return hash.Combine(8, hash.String(fmt.Sprintf("%T %+v", v, reflect.Indirect(reflect.ValueOf(v)))))
 }
@@ -123,12 +123,12 @@ func (r Result) LastInsertId() (int64, error) { return r.Inserted, r.noInserted 
 // RowsAffected is that of the driver, with its error.
 func (r Result) RowsAffected() (int64, error) { return r.Affected, r.noAffected }
 
-// arrival is a call that has begun.
+// arrival is a call that has begun. Nothing happens to the zero one.
 type arrival struct {
 	chaos.Crossing
-	target string
-	key    uint64
-	keyed  bool // key is known
+	call  Statement
+	key   uint64
+	keyed bool // key is known
 }
 
 // point is where a call is made.
@@ -147,16 +147,24 @@ func (c *conn) point(ctx context.Context, op operation, query string) (p point) 
 	if in == nil {
 		return p
 	}
-	p.target, p.alias = c.target(op, query)
+	p.target = c.connector.targets[op]
+	if nameOf := c.connector.opts.Statement; nameOf != nil && query != "" {
+		if name := nameOf(query); name != "" {
+			p.target, p.alias = c.target(named{op, name}), p.target
+		}
+	}
 	if in.MayAffect(p.target) || p.alias != "" && in.MayAffect(p.alias) {
 		p.injector = in
 	}
 	return p
 }
 
-// arrive begins a call at a point with an injector.
+// arrive begins a call at a point.
 func (c *conn) arrive(ctx context.Context, p point, call Statement) (x arrival) {
-	x.target = p.target
+	if p.injector == nil {
+		return x
+	}
+	x.call = call
 	layer := chaos.LayerSQL
 	if call.op == reading {
 		layer = chaos.LayerStream
@@ -183,35 +191,32 @@ func (c *conn) does(op operation) chaos.Effect {
 	return chaos.EffectNone
 }
 
-const maxNames = 1000 // that a connection keeps; others are made for each call
-
-// target returns the name of a point, and the name without that of the statement, if it has one.
-func (c *conn) target(op operation, query string) (target, alias string) {
-	general, statement := c.connector.targets[op], ""
-	if query != "" && c.connector.opts.Statement != nil {
-		statement = c.connector.opts.Statement(query)
-	}
-	if statement == "" {
-		return general, ""
-	}
-	target, ok := c.names[op][statement]
-	if !ok {
-		target = general + "#" + statement
-		if c.names[op] == nil {
-			c.names[op] = map[string]string{}
-		}
-		if len(c.names[op]) < maxNames {
-			c.names[op][statement] = target
-		}
-	}
-	return target, general
+// named is what is done with a statement that has a name.
+type named struct {
+	op   operation
+	name string
 }
 
-// ended says how a call that passed through ended.
-func (x *arrival) ended(err error) {
+const maxTargets = 1000 // that a connection keeps; others are made for each call
+
+// target returns the name of a point.
+func (c *conn) target(n named) string {
+	target, ok := c.targets[n]
+	if !ok {
+		target = c.connector.targets[n.op] + "#" + n.name
+		if len(c.targets) < maxTargets {
+			c.targets[n] = target
+		}
+	}
+	return target
+}
+
+// ended says how a call that passed through ended, and returns its error.
+func (x *arrival) ended(err error) error {
 	if x.keyed {
 		x.Passed(x.key, err)
 	}
+	return err
 }
 
 var errGone = errors.New("chaossql: this call came late, and its connection has been given back")
@@ -219,23 +224,22 @@ var errGone = errors.New("chaossql: this call came late, and its connection has 
 // ownCall is the key of a context's value that says of which call it is.
 type ownCall struct{}
 
-// cross takes a call through the rules that act on it. do asks the driver; drop gives back to the driver what the
-// caller does not get; nil: nothing is to be done.
-func cross[T comparable](ctx context.Context, x arrival, s Statement,
-	do func(context.Context, Statement) (T, error), drop func(T)) (out T, err error) {
+// cross takes a call through the rules that act on it. do asks the driver. drop gives back to the driver what the
+// caller does not get; the caller then gets nothing but what the driver made for this call. nil: a result is only data.
+func cross[T comparable](ctx context.Context, x arrival, do func(context.Context, Statement) (T, error),
+	drop func(T)) (out T, err error) {
+	var none T
 	var made []T
-	returned := false
 	defer func() {
 		for _, t := range made {
-			if drop != nil && (err != nil || !returned || t != out) {
+			if drop != nil && t != out {
 				drop(t)
 			}
 		}
 	}()
-	own := &returned
-	out, err = chaos.WrapWith(x.target, func(ctx context.Context, call *Statement) (T, error) {
+	s, own := &x.call, &x
+	out, err = chaos.WrapWith("", func(ctx context.Context, call *Statement) (T, error) {
 		if ctx.Value(ownCall{}) != any(own) { // a later call executes this one, whose connection is another's now
-			var none T
 			return none, errGone
 		}
 		given := *call
@@ -248,7 +252,9 @@ func cross[T comparable](ctx context.Context, x arrival, s Statement,
 			made = append(made, t)
 		}
 		return t, err
-	}, &chaos.WrapOptions[*Statement]{Crossing: &x.Crossing})(context.WithValue(ctx, ownCall{}, own), &s)
-	returned = true
+	}, &chaos.WrapOptions[*Statement]{Crossing: &x.Crossing})(context.WithValue(ctx, ownCall{}, own), s)
+	if err != nil || drop != nil && !slices.Contains(made, out) {
+		out = none
+	}
 	return out, err
 }

@@ -11,9 +11,11 @@ import (
 // conn is a connection. One goroutine at a time uses it.
 type conn struct {
 	driver.Conn
+	driver.SessionResetter
+	driver.NamedValueChecker
 	connector *connector
 	direct    direct // nil: the driver prepares all statements
-	names     map[operation]map[string]string
+	targets   map[named]string
 
 	now     Statement // of the call that begins
 	tx      tx        // the last one
@@ -33,6 +35,8 @@ type direct interface {
 // values otherwise without.
 func (c *conn) of(base driver.Conn) driver.Conn {
 	c.Conn = base
+	c.SessionResetter = optional[driver.SessionResetter](base)
+	c.NamedValueChecker = optional[driver.NamedValueChecker](base)
 	var ok bool
 	if c.direct, ok = base.(direct); ok {
 		return &directConn{c}
@@ -44,34 +48,34 @@ type directConn struct{ *conn }
 
 // ExecContext executes a statement.
 func (c *directConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	p := c.point(ctx, executing, query)
-	if p.injector == nil && c.aborted == nil { // without a Statement, whose copies cost more than the rest
-		return c.direct.ExecContext(ctx, query, args)
-	}
-	return c.exec(ctx, p, Statement{query, args, executing, c.conn, nil})
+	return c.exec(ctx, nil, query, args)
 }
 
 // QueryContext executes a statement that gives rows.
 func (c *directConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	p, ofRows := c.point(ctx, querying, query), c.point(ctx, reading, query)
-	if p.injector == nil && ofRows.injector == nil && c.aborted == nil {
-		return c.direct.QueryContext(ctx, query, args)
-	}
-	return c.query(ctx, p, ofRows, Statement{query, args, querying, c.conn, nil})
+	return c.query(ctx, nil, query, args)
 }
 
-func (c *conn) exec(ctx context.Context, p point, call Statement) (driver.Result, error) {
-	if p.injector == nil {
-		return c.execNow(ctx, call, true)
+// exec executes a statement at its point; s is nil if it is not prepared.
+func (c *conn) exec(ctx context.Context, s *stmt, query string, args []driver.NamedValue) (driver.Result, error) {
+	p := c.point(ctx, executing, query)
+	switch { // without a Statement, whose copies cost more than the rest
+	case p.injector != nil:
+		return c.arriveExec(ctx, p, Statement{query, args, executing, c, s})
+	case s == nil && c.aborted == nil:
+		return c.direct.ExecContext(ctx, query, args)
 	}
+	return c.execNow(ctx, s, query, args)
+}
+
+func (c *conn) arriveExec(ctx context.Context, p point, call Statement) (driver.Result, error) {
 	x := c.arrive(ctx, p, call)
 	if x.PassesThrough() {
-		r, err := c.execNow(ctx, call, false)
-		x.ended(err)
-		return r, err
+		r, err := c.execWhole(ctx, call)
+		return r, x.ended(err)
 	}
-	r, err := cross(ctx, x, call, func(ctx context.Context, call Statement) (own Result, err error) {
-		r, err := c.execNow(ctx, call, false)
+	r, err := cross(ctx, x, func(ctx context.Context, call Statement) (own Result, err error) {
+		r, err := c.execWhole(ctx, call)
 		if err == nil && r != nil {
 			own = resultOf(r)
 		}
@@ -84,37 +88,47 @@ func (c *conn) exec(ctx context.Context, p point, call Statement) (driver.Result
 	return r, nil
 }
 
-// execNow asks the driver. If that skips, the statement is prepared here, so that it remains one call. An inert call is
-// not counted, and database/sql prepares it.
-func (c *conn) execNow(ctx context.Context, call Statement, inert bool) (driver.Result, error) {
-	s, args := call.prepared, call.Args
+// execNow asks the driver.
+func (c *conn) execNow(ctx context.Context, s *stmt, query string, args []driver.NamedValue) (driver.Result, error) {
 	switch {
 	case c.aborted != nil:
 		return nil, c.aborted
 	case s != nil:
 		return s.execNow(ctx, args)
 	}
-	r, err := c.direct.ExecContext(ctx, call.Query, args)
-	if err != driver.ErrSkip || inert {
+	return c.direct.ExecContext(ctx, query, args)
+}
+
+// execWhole prepares the statement if the driver skips the direct way, so that it remains one call. An inert call is
+// not counted, and database/sql prepares it.
+func (c *conn) execWhole(ctx context.Context, call Statement) (driver.Result, error) {
+	r, err := c.execNow(ctx, call.prepared, call.Query, call.Args)
+	if err != driver.ErrSkip {
 		return r, err
 	}
-	if s, args, err = c.prepareFor(ctx, call.Query, args); err != nil {
+	s, args, err := c.prepareFor(ctx, call.Query, call.Args)
+	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
 	return s.execNow(ctx, args)
 }
 
-func (c *conn) query(ctx context.Context, p, ofRows point, call Statement) (driver.Rows, error) {
-	var r driver.Rows
-	var err error
-	if p.injector == nil {
-		r, err = c.queryNow(ctx, call, true)
-	} else if x := c.arrive(ctx, p, call); x.PassesThrough() {
-		r, err = c.queryNow(ctx, call, false)
+// query is exec for a statement that gives rows.
+func (c *conn) query(ctx context.Context, s *stmt, query string, args []driver.NamedValue) (driver.Rows, error) {
+	p, ofRows := c.point(ctx, querying, query), c.point(ctx, reading, query)
+	if p.injector == nil && ofRows.injector == nil {
+		return c.queryNow(ctx, s, query, args)
+	}
+	return c.arriveQuery(ctx, p, ofRows, Statement{query, args, querying, c, s})
+}
+
+func (c *conn) arriveQuery(ctx context.Context, p, ofRows point, call Statement) (r driver.Rows, err error) {
+	if x := c.arrive(ctx, p, call); x.PassesThrough() {
+		r, err = c.queryWhole(ctx, call)
 		x.ended(err)
 	} else {
-		r, err = c.injectQuery(ctx, x, call)
+		r, err = c.injectQuery(ctx, x)
 	}
 	if err != nil {
 		return nil, err
@@ -122,13 +136,13 @@ func (c *conn) query(ctx context.Context, p, ofRows point, call Statement) (driv
 	return c.read(ctx, ofRows, r, call), nil
 }
 
-func (c *conn) injectQuery(ctx context.Context, x arrival, call Statement) (driver.Rows, error) {
+func (c *conn) injectQuery(ctx context.Context, x arrival) (driver.Rows, error) {
 	var last *rows
-	r, err := cross(ctx, x, call, func(ctx context.Context, call Statement) (*rows, error) {
+	r, err := cross(ctx, x, func(ctx context.Context, call Statement) (*rows, error) {
 		if last != nil {
 			last.release(ctx) // a connection has one query at a time
 		}
-		base, err := c.queryNow(ctx, call, false)
+		base, err := c.queryWhole(ctx, call)
 		if err != nil {
 			return nil, err
 		}
@@ -140,27 +154,30 @@ func (c *conn) injectQuery(ctx context.Context, x arrival, call Statement) (driv
 	case err != nil:
 		return nil, err
 	case r == nil: // the driver was not asked, and the caller is told that it was
-		return &rows{of: c}, nil
+		return c.rowsOf(without{}), nil
 	case r.held == nil && r.also == nil:
 		return r.base, nil
 	}
 	return r, nil
 }
 
-// queryNow is execNow for a query.
-func (c *conn) queryNow(ctx context.Context, call Statement, inert bool) (driver.Rows, error) {
-	s, args := call.prepared, call.Args
+func (c *conn) queryNow(ctx context.Context, s *stmt, query string, args []driver.NamedValue) (driver.Rows, error) {
 	switch {
 	case c.aborted != nil:
 		return nil, c.aborted
 	case s != nil:
 		return s.queryNow(ctx, args)
 	}
-	r, err := c.direct.QueryContext(ctx, call.Query, args)
-	if err != driver.ErrSkip || inert {
+	return c.direct.QueryContext(ctx, query, args)
+}
+
+func (c *conn) queryWhole(ctx context.Context, call Statement) (driver.Rows, error) {
+	r, err := c.queryNow(ctx, call.prepared, call.Query, call.Args)
+	if err != driver.ErrSkip {
 		return r, err
 	}
-	if s, args, err = c.prepareFor(ctx, call.Query, args); err != nil {
+	s, args, err := c.prepareFor(ctx, call.Query, call.Args)
+	if err != nil {
 		return nil, err
 	}
 	if r, err = s.queryNow(ctx, args); err != nil {
@@ -198,32 +215,14 @@ func (lostConn) Is(target error) bool { return target == driver.ErrBadConn }
 
 // Ping asks the database whether it is there.
 func (c *conn) Ping(ctx context.Context) error {
-	p := c.point(ctx, pinging, "")
-	if p.injector == nil {
-		return c.pingNow(ctx)
-	}
-	call := Statement{op: pinging, conn: c}
-	x := c.arrive(ctx, p, call)
+	x := c.arrive(ctx, c.point(ctx, pinging, ""), Statement{op: pinging, conn: c})
 	if x.PassesThrough() {
-		err := c.pingNow(ctx)
-		x.ended(err)
-		return err
+		return x.ended(optional[driver.Pinger](c.Conn).Ping(ctx))
 	}
-	return c.injectPing(ctx, x, call)
-}
-
-func (c *conn) injectPing(ctx context.Context, x arrival, call Statement) error {
-	_, err := cross(ctx, x, call, func(ctx context.Context, _ Statement) (struct{}, error) {
-		return struct{}{}, c.pingNow(ctx)
+	_, err := cross(ctx, x, func(ctx context.Context, _ Statement) (struct{}, error) {
+		return struct{}{}, optional[driver.Pinger](c.Conn).Ping(ctx)
 	}, nil)
 	return err
-}
-
-func (c *conn) pingNow(ctx context.Context) error {
-	if p, ok := c.Conn.(driver.Pinger); ok {
-		return p.Ping(ctx)
-	}
-	return nil
 }
 
 // Close closes the connection.
@@ -232,26 +231,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// ResetSession is called before the connection is used again.
-func (c *conn) ResetSession(ctx context.Context) error {
-	if r, ok := c.Conn.(driver.SessionResetter); ok {
-		return r.ResetSession(ctx)
-	}
-	return nil
-}
-
 // IsValid reports whether the connection may be used again.
-func (c *conn) IsValid() bool {
-	v, ok := c.Conn.(driver.Validator)
-	return !c.broken && (!ok || v.IsValid())
-}
-
-// CheckNamedValue is the driver's check of a value.
-func (c *conn) CheckNamedValue(v *driver.NamedValue) error {
-	if n, ok := c.Conn.(driver.NamedValueChecker); ok {
-		return n.CheckNamedValue(v)
-	}
-	return driver.ErrSkip
-}
+func (c *conn) IsValid() bool { return !c.broken && optional[driver.Validator](c.Conn).IsValid() }
 
 func (c *conn) unwrap() driver.Conn { return c.Conn }

@@ -96,42 +96,28 @@ func (c *connector) Close() error {
 
 // Connect opens a connection.
 func (c *connector) Connect(ctx context.Context) (opened driver.Conn, err error) {
-	own := &conn{connector: c, names: map[operation]map[string]string{}, others: c.open.Add(1) - 1}
+	own := &conn{connector: c, targets: map[named]string{}, others: c.open.Add(1) - 1}
 	defer func() {
 		if opened == nil { // also if a fault panicked
 			c.open.Add(-1)
 		}
 	}()
-	return own.connect(ctx)
-}
-
-func (own *conn) connect(ctx context.Context) (driver.Conn, error) {
-	c := own.connector
-	call := Statement{op: connecting, conn: own}
-	var x arrival
-	if p := own.point(ctx, connecting, ""); p.injector != nil {
-		x = own.arrive(ctx, p, call)
-	}
-	if x.PassesThrough() { // the zero one does
+	x := own.arrive(ctx, own.point(ctx, connecting, ""), Statement{op: connecting, conn: own})
+	if x.PassesThrough() {
 		base, err := c.base.Connect(ctx)
-		if x.ended(err); err != nil {
+		if x.ended(err) != nil {
 			return nil, err
 		}
 		return own.of(base), nil
 	}
-	return own.injectConnect(ctx, x, call)
-}
-
-func (own *conn) injectConnect(ctx context.Context, x arrival, call Statement) (driver.Conn, error) {
-	c := own.connector
-	made, err := cross(ctx, x, call, func(ctx context.Context, _ Statement) (*opened, error) {
+	made, err := cross(ctx, x, func(ctx context.Context, _ Statement) (*connection, error) {
 		base, err := c.base.Connect(ctx)
-		return &opened{base: base, by: own}, err
-	}, func(o *opened) { o.base.Close() })
+		return &connection{base}, err
+	}, func(made *connection) { made.base.Close() })
 	switch {
 	case err != nil:
 		return nil, err
-	case made == nil, made.by != own: // the driver was not asked, and the caller is told that it was
+	case made == nil: // the driver was not asked, and the caller is told that it was
 		return nil, errNoConnection
 	}
 	return own.of(made.base), nil
@@ -139,14 +125,11 @@ func (own *conn) injectConnect(ctx context.Context, x arrival, call Statement) (
 
 var errNoConnection = errors.New("chaossql: a fault gave no connection")
 
-// opened is a driver's connection as faults see it: what is in it must not be read or compared.
-type opened struct {
-	base driver.Conn
-	by   *conn
-}
+// connection is a driver's connection as faults see it: what is in it must not be read or compared.
+type connection struct{ base driver.Conn }
 
 // SameAs reports whether two connections are one, for package chaos.
-func (o *opened) SameAs(other any) (same, known bool) { return other == any(o), true }
+func (c *connection) SameAs(other any) (same, known bool) { return other == any(c), true }
 
 // ownError is the driver's error for one of this package's, which it matches too.
 func (c *connector) ownError(err error) error {

@@ -1,7 +1,6 @@
 package chaossql
 
 import (
-	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -33,14 +32,11 @@ func (abortedError) Error() string {
 // itself, as the event says. A transaction is lost with its connection.
 func BadConn() chaos.Fault { return badConn.Of(catalog.None{}) }
 
-var badConn = &catalog.Inject[catalog.None]{
+var badConn = &catalog.Fail[catalog.None]{
 	Row: catalog.Row{Kind: "bad_connection", Doc: "The connection is lost before the call; database/sql tries again.",
-		Go: "chaossql.BadConn()", Layer: chaos.LayerSQL, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-		Effect: chaos.EffectNone},
-	Phase: chaos.PhaseInstead,
-	Inject: func(ctx context.Context, _ chaos.Call, _ catalog.None, args any, next chaos.Next) (any, error) {
-		chaos.Note(ctx, "database/sql tries the call again, unless a transaction or a sql.Conn holds the connection")
-		return nil, driver.ErrBadConn
+		Go: "chaossql.BadConn()", Layer: chaos.LayerSQL, Class: chaos.ClassCrash},
+	FailArgs: func(chaos.Call, catalog.None, any) (note string, err error) {
+		return "database/sql tries the call again, unless a transaction or a sql.Conn holds the connection", driver.ErrBadConn
 	},
 }
 

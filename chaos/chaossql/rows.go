@@ -12,30 +12,55 @@ import (
 	"iter"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
-// rows are the rows of a query: those of the driver, or those that were read into memory. The zero value has none.
+// rows are the rows of a query: those of the driver, or those that were read into memory.
 type rows struct {
-	of       *conn
-	base     driver.Rows
-	columns  []string
-	also     io.Closer      // the statement that was prepared for the query; nil: there is none
-	held     *heldRows      // they come before those of base; nil: there are none
-	released bool           // base was closed, since its connection is needed
-	begun    bool           // the rows of this result set were asked for, at their point
-	changed  bool           // held are not those of base
-	ended    error          // by which base ended; nil: it has not
-	last     []driver.Value // the row that was read last
+	driversRows
+	of      *conn
+	columns []string
+	also    io.Closer // the statement that was prepared for the query; nil: there is none
+	changed bool      // held are not those of base
 
 	point point           // nothing can happen to them without an injector
 	ctx   context.Context // of the query
 	call  Statement
-	began bool    // reading did, of this result set
-	x     arrival // the call that reading it is
+	resultSet
+}
+
+// driversRows are rows of a driver, with the optional interfaces that it has or lacks.
+type driversRows struct {
+	base driver.Rows // without{}: there are none, or its connection is needed
+	driver.RowsColumnTypeScanType
+	driver.RowsColumnTypeDatabaseTypeName
+	driver.RowsColumnTypeLength
+	driver.RowsColumnTypeNullable
+	driver.RowsColumnTypePrecisionScale
+	driver.RowsNextResultSet
+}
+
+func driversRowsOf(base driver.Rows) driversRows {
+	return driversRows{
+		base,
+		optional[driver.RowsColumnTypeScanType](base),
+		optional[driver.RowsColumnTypeDatabaseTypeName](base),
+		optional[driver.RowsColumnTypeLength](base),
+		optional[driver.RowsColumnTypeNullable](base),
+		optional[driver.RowsColumnTypePrecisionScale](base),
+		optional[driver.RowsNextResultSet](base),
+	}
+}
+
+// resultSet is how far a result set was read.
+type resultSet struct {
+	held *heldRows      // they come before those of base; nil: there are none
+	last []driver.Value // the row that was read last
+
+	began bool    // reading did
+	x     arrival // the call that reading it is; zero: it has ended
 	next  func() ([]driver.Value, error, bool)
 	stop  func() // nil: no fault acts on it
 }
@@ -54,7 +79,7 @@ func (c *conn) rowsOf(base driver.Rows) *rows {
 	if own, ok := base.(*rows); ok && own.of == c {
 		return own
 	}
-	return &rows{of: c, base: base, columns: base.Columns()}
+	return &rows{driversRows: driversRowsOf(base), of: c, columns: base.Columns()}
 }
 
 // read makes an injection point of rows, if anything can happen to them.
@@ -74,30 +99,27 @@ func (r *rows) begin() {
 	if r.x = r.of.arrive(r.ctx, r.point, r.call); r.x.PassesThrough() {
 		return
 	}
-	all := chaos.WrapStreamWith(r.point.target, func(context.Context, *Statement) iter.Seq2[[]driver.Value, error] {
-		return r.once
-	}, &chaos.WrapOptions[*Statement]{Crossing: &r.x.Crossing})
+	read := false
+	once := func(yield func([]driver.Value, error) bool) {
+		if read { // a fault that reads a result set again has nothing executed again
+			yield(nil, unsent("sql: the rows of a query are read once"))
+			return
+		}
+		read = true
+		r.all(yield)
+	}
+	all := chaos.WrapStreamWith("", func(context.Context, *Statement) iter.Seq2[[]driver.Value, error] { return once },
+		&chaos.WrapOptions[*Statement]{Crossing: &r.x.Crossing})
 	r.next, r.stop = iter.Pull2(all(r.ctx, &r.call))
 }
 
-// end ends the reading of a result set.
-func (r *rows) end() {
-	switch {
-	case r.stop != nil:
+// end ends the reading of a result set, by an error or well.
+func (r *rows) end(err error) {
+	if r.stop != nil {
 		r.stop()
-	case r.began && r.ended == nil:
-		r.x.ended(nil)
 	}
-}
-
-// once is all for the callee of a point: a fault that reads a result set again has nothing executed again.
-func (r *rows) once(yield func([]driver.Value, error) bool) {
-	if r.begun {
-		yield(nil, unsent("sql: the rows of a query are read once"))
-		return
-	}
-	r.begun = true
-	r.all(yield)
+	r.x.ended(err)
+	r.x = arrival{}
 }
 
 // all yields the rows of one result set. Each is a slice of its own, because faults may keep it.
@@ -135,13 +157,10 @@ func (r *rows) nextRow(row []driver.Value) error {
 		return nil
 	case h != nil && h.all && h.err != nil:
 		return h.err
-	case h != nil && h.all, r.base == nil:
+	case h != nil && h.all:
 		return io.EOF
-	case r.ended != nil: // a fault that reads again must not have the driver execute again
-		return r.ended
 	}
-	r.ended = r.base.Next(row)
-	return r.ended
+	return r.base.Next(row)
 }
 
 // hold reads up to most rows into memory; a negative number: all.
@@ -163,10 +182,9 @@ func (r *rows) hold(ctx context.Context, most int) {
 // release reads the rest into memory and frees the connection for another query. Later result sets are lost.
 func (r *rows) release(ctx context.Context) {
 	r.hold(ctx, -1)
-	r.released = true
-	if err := r.close(); err != nil && r.held.err == nil {
-		r.held.err = err
-	}
+	err := r.close()
+	r.held.err = cmp.Or(r.held.err, err)
+	r.driversRows, r.also = driversRowsOf(without{}), nil
 }
 
 // Keep reads the rows into memory, for faults that give them to a later query; see fault.DelayedVisibility.
@@ -199,22 +217,12 @@ func (r *rows) Become(ctx context.Context, other any) any {
 	case r.held.err != nil:
 	case !r.held.all:
 		chaos.Note(ctx, fmt.Sprintf("a query of %d rows or more was not changed", maxHeld))
-	case !slices.EqualFunc(r.held.rows, old.rows, equalRows):
+	case !reflect.DeepEqual(r.held.rows, old.rows):
 		was, is := jsonvalue.Document(r.held.rows), jsonvalue.Document(old.rows)
 		chaos.Changed(ctx, chaos.Change{Before: was, After: is})
 		r.held, r.changed = &old, true
 	}
 	return r
-}
-
-func equalRows(a, b []driver.Value) bool { return slices.EqualFunc(a, b, equalValues) }
-
-func equalValues(a, b driver.Value) bool {
-	if x, ok := a.(time.Time); ok {
-		y, ok := b.(time.Time)
-		return ok && x.Equal(y)
-	}
-	return reflect.DeepEqual(a, b)
 }
 
 // SameAs reports whether a caller would see the same rows, for package chaos. Whether rows that were changed are the
@@ -238,10 +246,10 @@ func (r *rows) Next(dest []driver.Value) error {
 	}
 	if r.stop == nil {
 		err := r.nextRow(dest)
-		if r.began && err == io.EOF {
-			r.x.ended(nil)
-		} else if r.began && err != nil {
-			r.x.ended(err)
+		if err == io.EOF {
+			r.end(nil)
+		} else if err != nil {
+			r.end(err)
 		}
 		return err
 	}
@@ -281,87 +289,24 @@ func (r *rows) Columns() []string { return r.columns }
 
 // Close ends the query.
 func (r *rows) Close() error {
-	r.end()
-	if r.released {
-		return nil
-	}
+	r.end(nil)
 	return r.close()
 }
 
-func (r *rows) close() (err error) {
-	if r.base != nil {
-		err = r.base.Close()
-	}
+func (r *rows) close() error {
+	err := r.base.Close()
 	if r.also != nil {
 		err = errors.Join(err, r.also.Close())
 	}
 	return err
 }
 
-// HasNextResultSet reports whether the driver has another result set.
-func (r *rows) HasNextResultSet() bool {
-	s, ok := r.optional().(driver.RowsNextResultSet)
-	return ok && s.HasNextResultSet()
-}
-
 // NextResultSet goes on to it. Its rows are another stream.
 func (r *rows) NextResultSet() error {
-	s, ok := r.optional().(driver.RowsNextResultSet)
-	if !ok {
-		return io.EOF
-	}
-	r.end()
-	if err := s.NextResultSet(); err != nil {
+	r.end(nil)
+	if err := r.RowsNextResultSet.NextResultSet(); err != nil {
 		return err
 	}
-	r.stop, r.began, r.begun, r.held, r.ended, r.columns = nil, false, false, nil, nil, r.base.Columns()
+	r.columns, r.resultSet = r.base.Columns(), resultSet{}
 	return nil
-}
-
-// optional is the driver's rows, nil if they are closed or there are none: what they say of columns is not known then.
-func (r *rows) optional() driver.Rows {
-	if r.released {
-		return nil
-	}
-	return r.base
-}
-
-// ColumnTypeScanType and the others below are those of the driver, or what database/sql takes for a driver without.
-func (r *rows) ColumnTypeScanType(i int) reflect.Type {
-	if t, ok := r.optional().(driver.RowsColumnTypeScanType); ok {
-		return t.ColumnTypeScanType(i)
-	}
-	return reflect.TypeFor[any]()
-}
-
-// ColumnTypeDatabaseTypeName is the name of a column's type.
-func (r *rows) ColumnTypeDatabaseTypeName(i int) string {
-	if t, ok := r.optional().(driver.RowsColumnTypeDatabaseTypeName); ok {
-		return t.ColumnTypeDatabaseTypeName(i)
-	}
-	return ""
-}
-
-// ColumnTypeLength is the length of a column of variable length.
-func (r *rows) ColumnTypeLength(i int) (length int64, ok bool) {
-	if t, ok := r.optional().(driver.RowsColumnTypeLength); ok {
-		return t.ColumnTypeLength(i)
-	}
-	return 0, false
-}
-
-// ColumnTypeNullable reports whether a column may be null.
-func (r *rows) ColumnTypeNullable(i int) (nullable, ok bool) {
-	if t, ok := r.optional().(driver.RowsColumnTypeNullable); ok {
-		return t.ColumnTypeNullable(i)
-	}
-	return false, false
-}
-
-// ColumnTypePrecisionScale is the precision and scale of a decimal column.
-func (r *rows) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
-	if t, ok := r.optional().(driver.RowsColumnTypePrecisionScale); ok {
-		return t.ColumnTypePrecisionScale(i)
-	}
-	return 0, 0, false
 }

@@ -86,10 +86,8 @@ func (c *conn) prepareFor(ctx context.Context, query string, args []driver.Named
 }
 
 func (s *stmt) convert(v *driver.NamedValue, i int) (err error) {
-	if n, ok := s.Stmt.(driver.NamedValueChecker); ok {
-		if err := n.CheckNamedValue(v); err != driver.ErrSkip {
-			return err
-		}
+	if err := optional[driver.NamedValueChecker](s.Stmt).CheckNamedValue(v); err != driver.ErrSkip {
+		return err
 	}
 	if by, ok := s.Stmt.(converter); ok {
 		v.Value, err = by.ColumnConverter(i).ConvertValue(v.Value)
@@ -99,20 +97,12 @@ func (s *stmt) convert(v *driver.NamedValue, i int) (err error) {
 
 // ExecContext executes the statement.
 func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	p := s.c.point(ctx, executing, s.text)
-	if p.injector == nil && s.c.aborted == nil {
-		return s.execNow(ctx, args)
-	}
-	return s.c.exec(ctx, p, Statement{s.text, args, executing, s.c, s})
+	return s.c.exec(ctx, s, s.text, args)
 }
 
 // QueryContext executes the statement, which gives rows.
 func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	p, ofRows := s.c.point(ctx, querying, s.text), s.c.point(ctx, reading, s.text)
-	if p.injector == nil && ofRows.injector == nil && s.c.aborted == nil {
-		return s.queryNow(ctx, args)
-	}
-	return s.c.query(ctx, p, ofRows, Statement{s.text, args, querying, s.c, s})
+	return s.c.query(ctx, s, s.text, args)
 }
 
 func (s *stmt) execNow(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {

@@ -21,24 +21,16 @@ func (c *conn) Begin() (driver.Tx, error) {
 
 // BeginTx begins a transaction.
 func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
-	var x arrival
-	if p := c.point(ctx, beginning, ""); p.injector != nil {
-		call := Statement{op: beginning, conn: c}
-		if x = c.arrive(ctx, p, call); !x.PassesThrough() {
-			return c.injectBegin(ctx, x, call, o)
+	x := c.arrive(ctx, c.point(ctx, beginning, ""), Statement{op: beginning, conn: c})
+	if x.PassesThrough() {
+		base, err := c.beginNow(ctx, o)
+		if x.ended(err) != nil {
+			return nil, err
 		}
+		return c.began(ctx, base, o), nil // also without an injector: a later statement may have one
 	}
-	base, err := c.beginNow(ctx, o)
-	x.ended(err)
-	if err != nil {
-		return nil, err
-	}
-	return c.began(ctx, base, o), nil // also without an injector: a later statement may have one
-}
-
-func (c *conn) injectBegin(ctx context.Context, x arrival, call Statement, o driver.TxOptions) (driver.Tx, error) {
 	open := false
-	t, err := cross(ctx, x, call, func(ctx context.Context, _ Statement) (*tx, error) {
+	t, err := cross(ctx, x, func(ctx context.Context, _ Statement) (*tx, error) {
 		if open {
 			return nil, unsent("sql: a connection has one transaction at a time")
 		}
@@ -49,7 +41,7 @@ func (c *conn) injectBegin(ctx context.Context, x arrival, call Statement, o dri
 	switch {
 	case err != nil:
 		return nil, err
-	case t == nil, !open: // the driver was not asked, and the caller is told that it was
+	case t == nil: // the driver was not asked, and the caller is told that it was
 		return &tx{}, nil
 	}
 	return c.began(ctx, t.base, o), nil
@@ -90,19 +82,10 @@ func (t *tx) end(op operation) error {
 	if t.base == nil {
 		return nil
 	}
-	var x arrival
-	if p := t.c.point(t.ctx, op, ""); p.injector != nil {
-		call := Statement{op: op, conn: t.c}
-		if x = t.c.arrive(t.ctx, p, call); !x.PassesThrough() {
-			return t.inject(x, call)
-		}
+	x := t.c.arrive(t.ctx, t.c.point(t.ctx, op, ""), Statement{op: op, conn: t.c})
+	if x.PassesThrough() {
+		return x.ended(t.endNow(op))
 	}
-	err := t.endNow(op)
-	x.ended(err)
-	return err
-}
-
-func (t *tx) inject(x arrival, call Statement) error {
 	asked := false
 	defer func() {
 		if !asked {
@@ -110,12 +93,12 @@ func (t *tx) inject(x arrival, call Statement) error {
 		}
 		t.c.leave()
 	}()
-	_, err := cross(t.ctx, x, call, func(context.Context, Statement) (struct{}, error) {
+	_, err := cross(t.ctx, x, func(context.Context, Statement) (struct{}, error) {
 		if asked {
 			return struct{}{}, unsent("sql: transaction has already been committed or rolled back")
 		}
 		asked = true
-		return struct{}{}, t.endNow(call.op)
+		return struct{}{}, t.endNow(op)
 	}, nil)
 	t.c.noteLoss(err)
 	return err

@@ -79,13 +79,17 @@ func (r *Run) Tracer() trace.TracerProvider { return &provider{r.provider, r.beg
 
 // OnRun begins the span of a cell: it is [contract.RunOptions].OnRun.
 func (r *Run) OnRun(ctx context.Context, c contract.Cell) context.Context {
-	cell := &clocked{clock: &clock{begun: time.Now()}}
-	_, cell.Span = r.tracer.Start(trace.ContextWithSpan(ctx, r.span), c.String(), trace.WithTimestamp(cell.clock.begun),
-		trace.WithAttributes(attribute.String("test.case.name", c.String())))
+	cell := r.begin(ctx, c, &clock{begun: time.Now()})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.open[c], r.units[unit{c.Scenario, c.Trial}] = cell, cell
 	return trace.ContextWithSpan(context.WithValue(ctx, clockKey{}, cell.clock), cell)
+}
+
+func (r *Run) begin(ctx context.Context, c contract.Cell, k *clock, o ...trace.SpanStartOption) *clocked {
+	_, span := r.tracer.Start(trace.ContextWithSpan(ctx, r.span), c.String(), append(o, trace.WithTimestamp(k.begun),
+		trace.WithAttributes(attribute.String("test.case.name", c.String())))...)
+	return &clocked{span, k, r.Tracer()}
 }
 
 // OnCell ends the span of a cell: it is [contract.RunOptions].OnCell. A cell that shared the run of another has a
@@ -100,10 +104,8 @@ func (r *Run) OnCell(c *contract.CellReport) {
 	case ran == nil || c.State == contract.NotRun && !c.DoesNotApply:
 		return
 	default:
-		cell = &clocked{clock: ran.clock}
-		_, cell.Span = r.tracer.Start(trace.ContextWithSpan(context.Background(), r.span), c.Cell.String(),
-			trace.WithTimestamp(cell.clock.begun), trace.WithLinks(trace.Link{SpanContext: ran.SpanContext()}),
-			trace.WithAttributes(attribute.String("test.case.name", c.Cell.String())))
+		first := trace.Link{SpanContext: ran.SpanContext()}
+		cell = r.begin(context.Background(), c.Cell, ran.clock, trace.WithLinks(first))
 	}
 	end := trace.WithTimestamp(cell.clock.end(c.Elapsed))
 	status, value := statusOf(c)
