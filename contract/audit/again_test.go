@@ -258,9 +258,24 @@ func TestKeys(t *testing.T) {
 			}))
 			return &audit.World{Tools: tools, State: func(context.Context) (any, error) { l.mu.Lock(); defer l.mu.Unlock(); return l.n["paid"], nil }}, err
 		}}
-	tool := run(t, o).Tools[0]
-	assert.Equal(t, audit.SafeWithKey, tool.Verdict, tool.Why)
-	assert.Equal(t, "/meta/nonce", tool.Key)
+	for _, tc := range []struct{ reason, args, refused string }{
+		{"made arguments get one", ``, ""},
+		{"an empty key is none, and is filled", `{"meta":{"nonce":""}}`, ""},
+		{"there is no object to put it into", `{"meta":["x"]}`, "no place for the key /meta/nonce"},
+	} {
+		if tc.args != "" {
+			o.Example = map[string]json.RawMessage{"pay": json.RawMessage(tc.args)}
+		}
+		if tc.refused != "" {
+			l, err := audit.Plan(t.Context(), o)
+			require.NoError(t, err)
+			assert.Contains(t, l.Tools[0].Refused, tc.refused, tc.reason)
+			continue
+		}
+		tool := run(t, o).Tools[0]
+		assert.Equal(t, audit.SafeWithKey, tool.Verdict, "%s: %s", tc.reason, tool.Why)
+		assert.Equal(t, "/meta/nonce", tool.Key)
+	}
 	for _, wrong := range []map[string]string{{"pay": "nonce"}, {"pay": ""}, {"pay": "/a~2"}, {"refund": "/nonce"}} {
 		o.Keys = wrong
 		_, err := audit.Plan(t.Context(), o)

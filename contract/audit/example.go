@@ -93,26 +93,6 @@ func keyOf(declared string, schema json.RawMessage) (pointer string, required bo
 	return declared, len(keys) == 1 && slices.Contains(s.Required, keys[0])
 }
 
-// withKey returns the arguments, which are an object, with a key at a pointer; without one if key is empty.
-func withKey(args json.RawMessage, pointer, key string) json.RawMessage {
-	doc, ok := jsonedit.ParseValue(args)
-	keys := jsonedit.PointerKeys(pointer)
-	if !ok || len(keys) == 0 {
-		return args
-	}
-	at, last := doc, len(keys)-1
-	for _, name := range keys[:last] {
-		if at.Get(name).Kind() != jsonedit.Object {
-			at.Set(name, jsonedit.Of(struct{}{}))
-		}
-		at = at.Get(name)
-	}
-	if at.SetText(keys[last], key); key == "" {
-		at.Delete(keys[last])
-	}
-	return doc.Bytes()
-}
-
 // respelled returns the arguments with the members of their objects in the opposite order, and with other white space.
 func respelled(args json.RawMessage) json.RawMessage {
 	d, ok := jsonedit.Parse(args)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
@@ -85,6 +86,9 @@ func (o *Options) plan(tool chaos.Tool, w *World) Planned {
 		if p.args = args; err != nil {
 			p.Refused = "no arguments can be made from its input schema: " + err.Error()
 		}
+	}
+	if _, ok := jsonedit.WithText(p.args, p.Key, firstKey); !ok && p.Key != "" && p.Refused == "" {
+		p.Refused = "its arguments have no place for the key " + p.Key
 	}
 	p.Args = o.redactor().JSON(p.args, true)
 	switch named := slices.Contains(o.Allow, tool.Name); {

@@ -367,25 +367,30 @@ func (t *trial) later(ctx context.Context, r ruling) ruling {
 
 // choose decides what the calls ask for, with which idempotency keys. A world that nobody resets needs new ones.
 func (t *trial) choose() {
-	t.args = t.plan.args
 	first, other := firstKey, otherKey
 	if !t.o.fresh() {
 		first, other = rand.Text(), rand.Text()
 	}
-	_, _, given := jsonedit.MemberAt(t.args, t.plan.Key)
-	switch {
+	t.args = t.plan.args
+	switch fixed := jsonedit.Given(t.args, t.plan.Key) && !t.plan.Made && t.o.fresh(); {
 	case t.plan.Key == "":
 	case t.treatment.name == withoutKey:
-		t.args = withKey(t.args, t.plan.Key, "")
-	case !given || t.plan.Made || !t.o.fresh():
-		t.args = withKey(t.args, t.plan.Key, first)
+		t.args = jsonedit.Without(t.args, t.plan.Key)
+	case !fixed:
+		t.args = t.withKey(first)
 	}
 	switch t.second = t.args; t.treatment.name {
 	case anotherKey:
-		t.second = withKey(t.args, t.plan.Key, other)
+		t.second = t.withKey(other)
 	case otherSpelling:
 		t.second = respelled(t.args)
 	}
+}
+
+// withKey returns the arguments with an idempotency key, for which they have a place: see [Options.plan].
+func (t *trial) withKey(key string) json.RawMessage {
+	args, _ := jsonedit.WithText(t.args, t.plan.Key, key)
+	return args
 }
 
 // judge compares the state after a run of the treatment with that after one call.
