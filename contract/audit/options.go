@@ -136,22 +136,26 @@ func (o *Options) treatments() []treatment {
 	return treatments(cmp.Or(o.Cancellations, usual))
 }
 
-// open returns a world in its first state. The caller calls closing.
-func (o *Options) open(ctx context.Context) (w *World, closing func() error, err error) {
-	w, closing = o.World, func() error { return nil }
+// open returns a world in its first state. The caller closes it.
+func (o *Options) open(ctx context.Context) (*World, error) {
+	w, err := o.World, error(nil)
 	switch {
 	case o.NewWorld != nil:
 		w, err = o.NewWorld(ctx)
 	case o.Reset != nil:
 		err = o.Reset(ctx)
 	}
-	if err == nil && (w == nil || w.Tools == nil) {
-		err = fields.Wrong("NewWorld", fielderror.Found("returned no tools"), "a world with tools")
+	switch {
+	case err != nil:
+		return nil, err
+	case w == nil || w.Tools == nil:
+		return nil, fields.Wrong("NewWorld", fielderror.Found("returned no tools"), "a world with tools")
 	}
-	if err == nil && o.NewWorld != nil && w.Close != nil {
-		closing = w.Close
+	own := *w
+	if own.Close == nil || o.World != nil { // which its maker closes
+		own.Close = func() error { return nil }
 	}
-	return w, closing, err
+	return &own, nil
 }
 
 var errNoState = errors.New("audit: the state is not known: there is neither World.State nor Options.StateTool")

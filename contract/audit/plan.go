@@ -18,7 +18,17 @@ type Listing struct {
 	Tools     []Planned `json:"tools"`
 	StateNote string    `json:"stateNote,omitempty"` // that of the options
 
-	cases map[string]trialCase // by scenario
+	listed listed
+	cases  map[string]trialCase // by scenario
+}
+
+// listed are tools that are not called: a treatment calls those of its own worlds.
+type listed []chaos.Tool
+
+func (l listed) Tools(context.Context) ([]chaos.Tool, error) { return l, nil }
+
+func (listed) CallTool(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+	return nil, chaos.ErrUnknownTool
 }
 
 // Planned is what an audit would do to one tool.
@@ -50,16 +60,16 @@ func Plan(ctx context.Context, o *Options) (*Listing, error) {
 	}
 	list := *o
 	list.Reset = nil // it is not needed, and would change the world
-	w, closing, err := list.open(ctx)
+	w, err := list.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	tools, err := w.Tools.Tools(ctx)
-	if err := cmp.Or(err, closing()); err != nil {
+	if err := cmp.Or(err, w.Close()); err != nil {
 		return nil, fmt.Errorf("audit: the tools could not be listed: %w", err)
 	}
 	var names []string
-	l := &Listing{StateNote: o.redactor().Text(o.StateNote)}
+	l := &Listing{StateNote: o.redactor().Text(o.StateNote), listed: tools}
 	for _, t := range tools {
 		names, l.Tools = append(names, t.Name), append(l.Tools, o.plan(t, w))
 	}

@@ -60,7 +60,7 @@ func Matrix(ctx context.Context, o *Options) (*contract.Matrix, *Listing, error)
 	}
 	own := *o
 	l.cases = map[string]trialCase{}
-	m := &contract.Matrix{Name: "audit", SkipStateProbe: true, Secrets: own.Secrets, Reset: own.Reset,
+	m := &contract.Matrix{Name: "audit", SkipStateProbe: true, Secrets: own.Secrets,
 		Invariants: []contract.Invariant{{Name: Invariant, Severity: contract.Critical, Check: check}}}
 	why := ""
 	for i := range l.Tools {
@@ -70,18 +70,11 @@ func Matrix(ctx context.Context, o *Options) (*contract.Matrix, *Listing, error)
 	if len(m.Scenarios) == 0 {
 		return nil, nil, fields.Wrong("Allow", fielderror.Found("no tool that may be called"+why), "the name of a tool, or Sandbox")
 	}
+	w := &contract.World{Tools: l.listed, Agent: l.agent(&own)}
 	if own.NewWorld == nil {
-		m.World = l.world(&own, own.World)
-		return m, l, nil
-	}
-	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-		w, closing, err := own.open(ctx)
-		if err != nil {
-			return nil, err
-		}
-		made := l.world(&own, w)
-		made.Close = closing
-		return made, nil
+		m.World = w // so one treatment is made after the other
+	} else {
+		m.NewWorld = func(context.Context) (*contract.World, error) { return w, nil }
 	}
 	return m, l, nil
 }
@@ -115,22 +108,21 @@ func (l *Listing) scenarios(o *Options, tool int) (all []contract.Scenario) {
 	return all
 }
 
-// world has an agent that makes the treatment of its scenario.
-func (l *Listing) world(o *Options, w *World) *contract.World {
-	agent := func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
+// agent makes the treatment of its scenario, in worlds that it opens itself.
+func (l *Listing) agent(o *Options) contract.Agent {
+	return func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
 		cell, _ := contract.CellOf(ctx)
 		c, ok := l.cases[cell.Scenario]
 		if !ok {
 			return "", fmt.Errorf("%w: a run that is no cell has no treatment", contract.ErrNotTheAgent)
 		}
-		t := &trial{o: o, plan: &l.Tools[c.tool], treatment: &c.treatment, unused: w}
+		t := &trial{o: o, plan: &l.Tools[c.tool], treatment: &c.treatment}
 		doc, err := t.run(ctx)
 		if err != nil { // a function of the options panicked
 			return "", fmt.Errorf("%w: %w", contract.ErrNotTheAgent, err)
 		}
 		return string(o.redactor().JSON(doc, true)), nil
 	}
-	return &contract.World{Tools: w.Tools, Agent: agent}
 }
 
 // check judges a cell by the evidence that its response is.

@@ -55,7 +55,6 @@ type trial struct {
 	o            *Options
 	plan         *Planned
 	treatment    *treatment
-	unused       *World             // the first world, until it is used
 	world        *World             // of this run
 	tools        chaos.ToolRegistry // of world, with the faults of the treatment
 	of           string             // see Call
@@ -303,20 +302,17 @@ func (t *trial) visit(ctx context.Context, of string, calls func(before any)) (b
 	if t.found.verdict != "" {
 		return nil, nil
 	}
-	closing, err := func() error { return nil }, error(nil)
-	if t.world = t.unused; t.world == nil {
-		t.world, closing, err = t.o.open(chaos.NewContext(ctx, nil))
-	}
-	if t.unused = nil; err != nil {
+	world, err := t.o.open(chaos.NewContext(ctx, nil))
+	if err != nil {
 		t.conclude(Unknown, "a fresh world could not be made: "+err.Error())
 		return nil, nil
 	}
 	defer func() { // also if a function of the options panics
-		if err := closing(); err != nil {
+		if err := world.Close(); err != nil {
 			t.conclude(Unknown, "a world could not be closed: "+err.Error())
 		}
 	}()
-	t.of, t.tools = of, chaos.WrapRegistry(t.world.Tools, nil)
+	t.world, t.of, t.tools = world, of, chaos.WrapRegistry(world.Tools, nil)
 	before = t.state(ctx, "before")
 	began := time.Now()
 	calls(before)
