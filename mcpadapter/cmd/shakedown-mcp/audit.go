@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/audit"
 	"github.com/shakedown-go/shakedown/contract/findings"
@@ -43,8 +44,8 @@ type auditing struct {
 	reset, stateURL, stateResource string
 	proxies                        []proxied
 	reads                          []string
-	examples, session              string // files
-	recorded                       map[string]json.RawMessage
+	examples, session              string          // files
+	recorded                       []findings.Call // in the session
 	dry                            bool
 	files                          map[string]*string // to write, by form
 
@@ -135,7 +136,8 @@ func (a *auditing) declare() {
 		"it runs before each world, while the server is ended")
 	f.Func("example", "the arguments of a call that succeeds: `TOOL=JSON`; may be repeated", func(s string) error {
 		tool, args, _ := strings.Cut(s, "=")
-		return a.addExample(tool, json.RawMessage(args))
+		o.Example[tool] = json.RawMessage(args)
+		return given(tool != "" && json.Valid(o.Example[tool]))
 	})
 	f.Func("key", "the argument that is the idempotency key, if its name does not tell: `TOOL=/POINTER`; may be repeated",
 		func(s string) error {
@@ -189,11 +191,6 @@ func (a *auditing) secret(variable string) string {
 // known takes out the secrets that are known. What the audit writes has no others: it has redacted its evidence.
 func (a *auditing) known() *redact.Redactor { return redact.New(a.options.Secrets, 0) }
 
-func (a *auditing) addExample(tool string, args json.RawMessage) error {
-	a.options.Example[tool] = args
-	return given(tool != "" && json.Valid(args))
-}
-
 // read reads what was typed, and the files that are named there.
 func (a *auditing) read(args []string) error {
 	command, err := cmdline.Parse(fields, a.flags, args, 0, math.MaxInt)
@@ -225,7 +222,6 @@ func (a *auditing) read(args []string) error {
 		cmdline.Writable(wrong, *a.files[form], taken)
 	}
 	a.readExamples(wrong)
-	a.readSession(wrong)
 	a.client = client.WithHeader(nil, a.url, a.header)
 	for _, entry := range os.Environ() { // the server has them too
 		name, value, _ := strings.Cut(entry, "=")
@@ -237,62 +233,53 @@ func (a *auditing) read(args []string) error {
 	return wrong.Err()
 }
 
-// readExamples reads the file of --examples. What was typed stays.
+// readExamples reads the files of --examples and --session. What was typed stays.
 func (a *auditing) readExamples(wrong *fielderror.List) {
-	if a.examples == "" {
-		return
-	}
-	var all map[string]json.RawMessage
-	doc, err := os.ReadFile(a.examples)
-	if err == nil {
-		err = json.Unmarshal(doc, &all)
-	}
-	if err != nil {
-		wrong.Because("--examples", a.examples, err, "a JSON object with the arguments by tool")
-	}
-	for tool, args := range all {
-		if a.options.Example[tool] == nil {
-			wrong.Add(a.addExample(tool, args))
+	if a.examples != "" {
+		var all map[string]json.RawMessage
+		doc, err := os.ReadFile(a.examples)
+		if err == nil {
+			err = json.Unmarshal(doc, &all)
 		}
+		if err != nil {
+			wrong.Because("--examples", a.examples, err, "a JSON object with the arguments by tool")
+		}
+		for tool, args := range all {
+			if a.options.Example[tool] == nil {
+				a.options.Example[tool] = args
+			}
+		}
+	}
+	if a.session != "" {
+		s, err := replay.ReadFile(a.session)
+		if err != nil {
+			wrong.Because("--session", a.session, err, "a session, as shakedown import makes of a trace")
+			return
+		}
+		a.recorded = s.Calls
 	}
 }
 
-// readSession takes the first call of each tool that succeeded, where nothing else gives arguments.
-func (a *auditing) readSession(wrong *fielderror.List) {
-	if a.session == "" {
-		return
-	}
-	s, err := replay.ReadFile(a.session)
-	if err != nil {
-		wrong.Because("--session", a.session, err, "a session, as shakedown import makes of a trace")
-		return
-	}
-	a.recorded = map[string]json.RawMessage{}
-	for i := range s.Calls {
-		c := &s.Calls[i]
-		tool := c.Tool
-		if parts := strings.SplitN(tool, "__", 3); len(parts) == 3 && parts[0] == "mcp" { // mcp__SERVER__TOOL
-			tool = parts[2]
-		}
-		whole := len(c.Args) > 0 && !c.Truncated
-		if c.Type != findings.Model && c.Failure() == nil && whole && a.recorded[tool] == nil {
-			a.recorded[tool] = c.Args
-		}
-	}
-}
-
-// ask asks the server what it claims, and takes the recorded calls of tools that it has: a session may have others.
+// ask asks the server what it claims, and takes the first recorded call of each of its tools that succeeded, where nothing
+// else gives arguments: a session may have calls of other tools.
 func (a *auditing) ask(ctx context.Context, first *target) error {
 	tools, err := first.Tools(ctx)
 	if err != nil {
 		return err
 	}
-	for _, t := range tools {
-		if args := a.recorded[t.Name]; args != nil && a.options.Example[t.Name] == nil {
-			_ = a.addExample(t.Name, args) //nolint:errcheck // it is JSON
+	for i := range a.recorded {
+		c := &a.recorded[i]
+		name := c.Tool
+		if parts := strings.SplitN(name, "__", 3); len(parts) == 3 && parts[0] == "mcp" { // mcp__SERVER__TOOL
+			name = parts[2]
+		}
+		known := slices.ContainsFunc(tools, func(t chaos.Tool) bool { return t.Name == name })
+		whole := len(c.Args) > 0 && !c.Truncated
+		if known && whole && c.Type != findings.Model && c.Failure() == nil && a.options.Example[name] == nil {
+			a.options.Example[name] = c.Args
 		}
 	}
-	a.options.Claims, err = client.Claims(ctx, first.current())
+	a.options.Claims, err = client.Claims(ctx, first.session.Load())
 	return err
 }
 

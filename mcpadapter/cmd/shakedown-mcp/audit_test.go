@@ -316,7 +316,7 @@ func TestAuditOverHTTP(t *testing.T) {
 		assert.Contains(t, tools["capture"].NotTried, "restarted")
 		_, _, said = auditOf(t, append(flags, "--allow", "capture", "--reset", "echo $SHOP_API_TOKEN; exit 7")...)
 		assert.NotContains(t, said, theSecret)
-		assert.Contains(t, said, "exit status 7")
+		assert.Contains(t, strings.Join(strings.Fields(said), " "), "exit status 7")
 	}
 }
 
