@@ -99,11 +99,7 @@ func respelled(args json.RawMessage) json.RawMessage {
 	if !ok || len(d.Repeated()) > 0 { // of repeated members the order matters
 		return args
 	}
-	doc, err := json.MarshalIndent(json.RawMessage(reversed(d.Value()).Bytes()), "", " ")
-	if err != nil {
-		return args
-	}
-	return doc
+	return reversed(d.Value()).Pretty()
 }
 
 func reversed(v *jsonedit.Value) *jsonedit.Value {

@@ -89,10 +89,11 @@ type Options struct {
 }
 
 const (
-	leastSettle = 50 * time.Millisecond
-	mostCalls   = 4 // that fail, before the audit says that a call fails for ever
-	retryAfter  = time.Second
-	mostValue   = 8 << 10 // bytes of a result or a state that are kept
+	usualCancellations = 8
+	leastSettle        = 50 * time.Millisecond
+	mostCalls          = 4 // that fail, before the audit says that a call fails for ever
+	retryAfter         = time.Second
+	mostValue          = 8 << 10 // bytes of a result or a state that are kept
 )
 
 func (o *Options) check() error {
@@ -129,11 +130,6 @@ func (o *Options) fresh() bool { return o.NewWorld != nil || o.Reset != nil }
 
 func (o *Options) timeout() time.Duration {
 	return cmp.Or(o.Timeout, 30*time.Second)
-}
-
-func (o *Options) treatments() []treatment {
-	const usual = 8
-	return treatments(cmp.Or(o.Cancellations, usual))
 }
 
 // open returns a world in its first state. The caller closes it.

@@ -35,8 +35,9 @@ const (
 
 func informs(treatment string) bool { return treatment == anotherKey || treatment == withoutKey }
 
-// treatments are all that there are, with so many cancellations.
-func treatments(cancellations int) []treatment {
+// treatments are all that there are.
+func (o *Options) treatments() []treatment {
+	cancellations := cmp.Or(o.Cancellations, usualCancellations)
 	return []treatment{
 		{name: "once", does: "it is called once", fresh: true, run: func(ctx context.Context, t *trial) { t.again(ctx, t.args) }},
 		{name: "reply-lost", does: "the first reply is lost, and it is called again", fault: fault.LoseReply(), fresh: true, run: twice},

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -110,36 +109,34 @@ func (t *trial) call(ctx context.Context, args json.RawMessage) error {
 	pause(ctx, t.o.Every)
 	ctx, cancel := context.WithTimeout(ctx, t.o.timeout())
 	defer cancel()
-	var result json.RawMessage
-	var began, end atomic.Int64
-	now := func() int64 { return int64(time.Since(t.began)) }
-	began.Store(now())
+	sent := Call{Of: t.of, Args: args, Start: time.Since(t.began)}
+	answered := sent       // the goroutine's, until it has ended
 	together := t.together // it is set to nil when a call that was given up may go on
 	ended := usercode.Go(nil, func() (err error) {
 		if together != nil {
 			together.Done()
 			together.Wait()
 		}
-		began.Store(now())
-		defer func() { end.Store(now()) }()
-		result, err = t.tools.CallTool(ctx, t.plan.Tool, slices.Clone(args)) // a tool may write to them
-		return cmp.Or(err, refusal(result))
+		answered.Start = time.Since(t.began)
+		defer func() { answered.End = time.Since(t.began) }()
+		answered.Result, err = t.tools.CallTool(ctx, t.plan.Tool, slices.Clone(args)) // a tool may write to them
+		return cmp.Or(err, refusal(answered.Result))
 	})
-	c, err, left := Call{Of: t.of, Args: args}, error(nil), false
+	err, left := error(nil), false
 	select {
 	case err = <-ended:
+		sent = answered
 	case <-ctx.Done():
-		left, err = true, ctx.Err()
-		end.Store(now())
+		err, left, sent.End = ctx.Err(), true, time.Since(t.began)
 	}
-	if c.Start, c.End = time.Duration(began.Load()), time.Duration(end.Load()); err == nil {
-		c.Result = kept(result)
+	if err == nil {
+		sent.Result = kept(sent.Result)
 	} else {
-		c.Err = usercode.ErrorText(err)
+		sent.Result, sent.Err = nil, usercode.ErrorText(err)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.evidence.Calls = append(t.evidence.Calls, c); left {
+	if t.evidence.Calls = append(t.evidence.Calls, sent); left {
 		t.left = append(t.left, ended)
 	}
 	return err
