@@ -160,17 +160,25 @@ func TestSettle(t *testing.T) {
 
 // Work that one call does a moment after its answer is not taken for that of the treatment, which takes longer.
 func TestLateWork(t *testing.T) {
-	for settle, want := range map[time.Duration]audit.Verdict{0: audit.Unknown, time.Second: audit.Safe} {
-		tool := auditTool(t, func(o *audit.Options) { o.Settle = settle }, func(_ context.Context, l *ledger, _ json.RawMessage, _ int) error {
-			time.Sleep(time.Millisecond)
+	for _, tc := range []struct {
+		reason              string
+		takes, late, settle time.Duration
+		want                audit.Verdict
+	}{
+		{"it is later than Settle", time.Millisecond, 300 * time.Millisecond, 0, audit.Unknown},
+		{"Settle is long enough", time.Millisecond, 300 * time.Millisecond, time.Second, audit.Safe},
+		{"only a treatment with a fault takes long enough to see it", time.Second, 3500 * time.Millisecond, 0, audit.Unknown},
+	} {
+		tool := auditTool(t, func(o *audit.Options) { o.Settle = tc.settle }, func(_ context.Context, l *ledger, _ json.RawMessage, _ int) error {
+			time.Sleep(tc.takes)
 			if l.add("asked", 1) > 0 {
 				l.add("asked", -1)
 				return nil
 			}
-			time.AfterFunc(300*time.Millisecond, func() { l.add("paid", 1) })
+			time.AfterFunc(tc.late, func() { l.add("paid", 1) })
 			return nil
 		})
-		assert.Equal(t, want, tool.Verdict, "%v: %s", settle, tool.Why)
+		assert.Equal(t, tc.want, tool.Verdict, "%s: %s", tc.reason, tool.Why)
 	}
 }
 

@@ -347,10 +347,10 @@ func (t *trial) treat(ctx context.Context) ruling {
 func (t *trial) later(ctx context.Context, r ruling) ruling {
 	t.found = ruling{}
 	lasted := t.lasted
+	ctx = chaos.NewContext(ctx, nil) // the fault of the treatment is not for this call
 	_, after := t.visit(ctx, "one call, and a longer wait", func(any) {
-		if failed := t.call(ctx, t.args); failed == nil {
-			pause(ctx, lasted)
-		}
+		_ = t.call(ctx, t.args) //nolint:errcheck // the state shows what it did
+		pause(ctx, lasted)
 	})
 	if t.found.verdict == "" && !same(t.once, after) {
 		return ruling{Unknown, "the work of one call goes on after Settle, so states cannot be compared: raise it"}
