@@ -34,12 +34,10 @@ import (
 // auditing is one call of shakedown-mcp audit: what was typed, and the servers that it has started.
 type auditing struct {
 	flags   *flag.FlagSet
-	getenv  func(string) string
 	options audit.Options
 	command []string // of the server; nil: it is at url
 	url     string
 	header  http.Header
-	client  *http.Client
 
 	reset, stateURL, stateResource string
 	proxies                        []proxied
@@ -50,8 +48,8 @@ type auditing struct {
 	files                          map[string]*string // to write, by form
 
 	mu   sync.Mutex
-	live map[*process]bool
-	over bool // no process starts any more
+	ends []func() // of the processes that were started
+	over bool     // no process starts any more
 }
 
 // A proxied is an API that the server reaches through a proxy: by a variable of that name, or by its own address, whose
@@ -61,8 +59,8 @@ type proxied struct{ name, host, to, answer string }
 const auditExample = `shakedown-mcp audit --allow create_refund --proxy 'https://api.example.com={"id":"r1"}' -- ./payments-mcp-server stdio`
 
 // runAudit makes the audit, and returns the status to exit with: those of [report.ExitCode].
-func runAudit(ctx context.Context, args []string, getenv func(string) string, out, problems io.Writer) int {
-	a := &auditing{getenv: getenv, header: http.Header{}, live: map[*process]bool{}, files: map[string]*string{}}
+func runAudit(ctx context.Context, args []string, out, problems io.Writer) int {
+	a := &auditing{header: http.Header{}, files: map[string]*string{}}
 	defer a.endAll()
 	a.declare()
 	status, err := a.run(ctx, args, out)
@@ -182,7 +180,7 @@ func given(is bool) error {
 
 // secret returns the value of a variable, which no output repeats.
 func (a *auditing) secret(variable string) string {
-	value := a.getenv(variable)
+	value := os.Getenv(variable)
 	bare := value[strings.LastIndexByte(value, ' ')+1:] // of "Bearer TOKEN"
 	a.options.Secrets = append(a.options.Secrets, value, bare)
 	return value
@@ -208,11 +206,11 @@ func (a *auditing) read(args []string) error {
 	demand(a.url != "" || len(a.header) == 0, "--header or --token", "without --url", "with --url")
 	demand(a.url == "" || len(a.proxies) == 0, "--proxy", "with --url", "with a command, which is told the address")
 	states := 0
-	for _, is := range []bool{a.options.StateTool != "", a.stateResource != "", a.stateURL != "", len(a.proxies) > 0} {
-		if is {
+	a.flags.Visit(func(f *flag.Flag) {
+		if strings.HasPrefix(f.Name, "state-") || f.Name == "proxy" {
 			states++
 		}
-	}
+	})
 	demand(states < 2, "state", "given twice", "one of --state-tool, --state-resource, --state-url and --proxy")
 	taken := map[string]bool{}
 	for _, path := range []string{a.examples, a.session} {
@@ -222,7 +220,6 @@ func (a *auditing) read(args []string) error {
 		cmdline.Writable(wrong, *a.files[form], taken)
 	}
 	a.readExamples(wrong)
-	a.client = client.WithHeader(nil, a.url, a.header)
 	for _, entry := range os.Environ() { // the server has them too
 		name, value, _ := strings.Cut(entry, "=")
 		const short = 8 // may be a part of any word

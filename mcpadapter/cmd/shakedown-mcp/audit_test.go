@@ -174,7 +174,7 @@ func auditOf(t *testing.T, args ...string) (status int, tools map[string]audit.T
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "result.json")
 	var out, problems bytes.Buffer
-	status = runAudit(t.Context(), append(append([]string{"--json", file}, quick...), args...), os.Getenv, &out, &problems)
+	status = runAudit(t.Context(), append(append([]string{"--json", file}, quick...), args...), &out, &problems)
 	var r audit.Result
 	tools = map[string]audit.ToolResult{}
 	if doc, err := os.ReadFile(file); err == nil {

@@ -62,14 +62,14 @@ func (t *target) serveProxies(ctx context.Context) error {
 	for _, p := range t.of.proxies {
 		to := p.to
 		if p.answer != "" {
-			address, err := t.serve(ctx, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			at, err := t.serve(ctx, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
 				_, _ = io.WriteString(w, p.answer)
 			}))
 			if err != nil {
 				return err
 			}
-			to = "http://" + address
+			to = at
 		}
 		proxy, err := audit.NewProxy(to, t.of.reads...)
 		if err != nil {
@@ -80,11 +80,11 @@ func (t *target) serveProxies(ctx context.Context) error {
 			hosts[p.host] = proxy
 			continue
 		}
-		address, err := t.serve(ctx, proxy)
+		at, err := t.serve(ctx, proxy)
 		if err != nil {
 			return err
 		}
-		t.env = append(t.env, p.name+"=http://"+address)
+		t.env = append(t.env, p.name+"="+at)
 	}
 	if len(hosts) == 0 {
 		return nil
@@ -94,13 +94,13 @@ func (t *target) serveProxies(ctx context.Context) error {
 		return err
 	}
 	t.ends = append(t.ends, between.end)
-	address, err := t.serve(ctx, between)
-	t.env = append(t.env, between.env(address)...)
+	at, err := t.serve(ctx, between)
+	t.env = append(t.env, between.env(at)...)
 	return err
 }
 
-// serve serves a handler on this machine alone, until the target is closed.
-func (t *target) serve(ctx context.Context, h http.Handler) (address string, err error) {
+// serve serves a handler at a URL of this machine alone, until the target is closed.
+func (t *target) serve(ctx context.Context, h http.Handler) (at string, err error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
@@ -108,14 +108,14 @@ func (t *target) serve(ctx context.Context, h http.Handler) (address string, err
 	server := &http.Server{Handler: h, ReadHeaderTimeout: beginning}
 	t.ends = append(t.ends, server.Close)
 	go func() { _ = server.Serve(listener) }() // ends with Close
-	return listener.Addr().String(), nil
+	return "http://" + listener.Addr().String(), nil
 }
 
 // begin starts the server and opens a session with it.
 func (t *target) begin(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, beginning)
 	defer cancel()
-	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: t.of.url, HTTPClient: t.of.client,
+	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: t.of.url, HTTPClient: client.WithHeader(nil, t.of.url, t.of.header),
 		DisableStandaloneSSE: true}
 	var own *process
 	if t.of.url == "" {
@@ -264,9 +264,6 @@ func (a *auditing) start(env []string) (*process, error) {
 	p.end = sync.OnceFunc(func() {
 		_ = in.Close() //nolint:errcheck // it may have ended by itself
 		endProcess(cmd)
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		delete(a.live, p)
 	})
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -275,7 +272,7 @@ func (a *auditing) start(env []string) (*process, error) {
 	}
 	err := errors.Join(wrongIn, wrongOut, cmd.Start())
 	if err == nil {
-		a.live[p] = true
+		a.ends = append(a.ends, p.end)
 	}
 	return p, err
 }
@@ -312,14 +309,10 @@ func endProcess(cmd *exec.Cmd) {
 func (a *auditing) endAll() {
 	a.mu.Lock()
 	a.over = true
-	var left []*process
-	for p := range a.live {
-		left = append(left, p)
-	}
 	a.mu.Unlock()
 	var ending sync.WaitGroup
-	for _, p := range left {
-		ending.Go(p.end)
+	for _, end := range a.ends {
+		ending.Go(end)
 	}
 	ending.Wait()
 }
