@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -243,8 +244,7 @@ func TestNumbers(t *testing.T) {
 		{[]string{`[2e1]`, `[1e1]`, `[0e0]`}, audit.Doubles},
 		{[]string{`[1,2]`, `[1,2,3]`, `[3.0,2,1]`}, audit.Unknown},
 	} {
-		tool := auditStates(t, audit.Claims{}, by(tc.state...), done, time.Second, time.Second, time.Second, time.Second, time.Second,
-			time.Second, time.Second, time.Second, time.Second, time.Second, time.Second, time.Second, time.Second, time.Second, time.Second, time.Second)
+		tool := auditStates(t, audit.Claims{}, by(tc.state...), done, slices.Repeat([]time.Duration{time.Second}, 16)...)
 		assert.Equal(t, tc.want, tool.Verdict, "%v: %s", tc.state, tool.Why)
 	}
 }

@@ -393,23 +393,6 @@ func TestOpaqueState(t *testing.T) {
 	}
 }
 
-// A list in another order may be the same to the program, or not.
-func TestOrderOfAList(t *testing.T) {
-	tool := run(t, &audit.Options{Sandbox: true, NewWorld: func(context.Context) (*audit.World, error) {
-		var calls atomic.Int64
-		tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "pay"}, func(context.Context, struct{}) (string, error) {
-			calls.Add(1)
-			return "paid", nil
-		}))
-		return &audit.World{Tools: tools, State: func(context.Context) (any, error) {
-			return [][]string{{}, {"a", "b"}, {"b", "a"}}[min(calls.Load(), 2)], nil
-		}}, err
-	}}).Tools[0]
-	assert.Equal(t, audit.Unknown, tool.Verdict)
-	assert.Contains(t, tool.Why, "order of a list")
-	assert.Contains(t, tool.NotTried["cancelled"], "no time", "there is no middle to cancel it in")
-}
-
 // A step of the work is found by a cancellation however short it is, if the state shows it; else if it takes a share of
 // the call that is large enough: see Options.Cancellations.
 func TestCancellations(t *testing.T) {

@@ -66,7 +66,8 @@ type Options struct {
 	// input schema.
 	Example map[string]json.RawMessage
 	// Keys are JSON pointers (RFC 6901) to the argument that is the idempotency key, by tool. Without one it is
-	// what the tool declares, or an argument with a usual name, such as idempotency_key.
+	// what the tool declares, or an argument with a usual name, such as idempotency_key. A tool is not called if its
+	// arguments have no place for the key.
 	Keys map[string]string
 	// Allow names the tools that may be called. Sandbox allows all others too, except those that claim to
 	// be destructive.
