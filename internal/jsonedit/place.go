@@ -93,20 +93,16 @@ func WithText(doc []byte, pointer, member string) (with []byte, ok bool) {
 	if len(doc) == 0 || root.Kind() == Null {
 		root = Of(struct{}{})
 	}
-	names := PointerKeys(pointer)
-	if len(names) == 0 {
-		return nil, false
-	}
 	at := root
-	for _, name := range names[:len(names)-1] {
+	for _, name := range PointerKeys(pointer) {
 		if next := at.Get(name); next == nil || next.Kind() == Null {
 			at.Set(name, Of(struct{}{}))
 		}
 		at = at.Get(name)
 	}
-	if at.Kind() != Object {
+	if at == nil || at == root {
 		return nil, false
 	}
-	at.SetText(names[len(names)-1], member)
+	at.Put(Quote(member))
 	return root.JSON(), true
 }

@@ -257,8 +257,8 @@ func (a *auditing) readExamples(wrong *fielderror.List) {
 	}
 }
 
-// ask asks the server what it claims, and takes the first recorded call of each of its tools that succeeded, where nothing
-// else gives arguments: a session may have calls of other tools.
+// ask asks the server what it claims, and takes the first recorded call of each of its tools that succeeded, where
+// nothing else gives arguments: a session may have calls of other tools.
 func (a *auditing) ask(ctx context.Context, first *target) error {
 	tools, err := first.Tools(ctx)
 	if err != nil {

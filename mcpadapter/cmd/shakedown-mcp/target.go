@@ -115,8 +115,8 @@ func (t *target) serve(ctx context.Context, h http.Handler) (at string, err erro
 func (t *target) begin(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, beginning)
 	defer cancel()
-	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: t.of.url, HTTPClient: client.WithHeader(nil, t.of.url, t.of.header),
-		DisableStandaloneSSE: true}
+	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: t.of.url,
+		HTTPClient: client.WithHeader(nil, t.of.url, t.of.header), DisableStandaloneSSE: true}
 	var own *process
 	if t.of.url == "" {
 		own, err = t.of.start(t.env)
@@ -284,8 +284,8 @@ func (p *process) Close() error {
 }
 
 // endProcess waits for a process whose input has ended, then asks it to end, then kills it, and last what it has left
-// behind. What it writes to its output is read until then, since a process whose output nobody reads may end in the middle
-// of its work.
+// behind. What it writes to its output is read until then, since a process whose output nobody reads may end in the
+// middle of its work.
 func endProcess(cmd *exec.Cmd) {
 	ended := make(chan struct{})
 	go func() {
