@@ -64,14 +64,21 @@ func Plan(ctx context.Context, o *Options) (*Listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	tools, err := w.Tools.Tools(ctx)
+	limited, cancel := context.WithTimeout(ctx, o.timeout())
+	defer cancel()
+	tools, err := w.Tools.Tools(limited)
 	if err := cmp.Or(err, w.Close()); err != nil {
 		return nil, fmt.Errorf("audit: the tools could not be listed: %w", err)
 	}
 	var names []string
 	l := &Listing{StateNote: o.redactor().Text(o.StateNote), listed: tools}
 	for _, t := range tools {
-		names, l.Tools = append(names, t.Name), append(l.Tools, o.plan(t, w))
+		planned := o.plan(t, w)
+		if i := slices.Index(names, t.Name); i >= 0 { // which of them a call reaches is not known
+			l.Tools[i].refuse("another tool has its name")
+			planned.refuse("another tool has its name")
+		}
+		names, l.Tools = append(names, t.Name), append(l.Tools, planned)
 	}
 	p := fields.List()
 	for field, named := range map[string][]string{"Allow": o.Allow, "StateTool": {o.StateTool},
@@ -122,5 +129,7 @@ func (o *Options) plan(tool chaos.Tool, w *World) Planned {
 	}
 	return p
 }
+
+func (p *Planned) refuse(why string) { p.Refused, p.Treatments, p.NotTried = why, nil, nil }
 
 func claims(hint *bool) bool { return hint != nil && *hint }

@@ -62,9 +62,9 @@ func Matrix(ctx context.Context, o *Options) (*contract.Matrix, *Listing, error)
 	l.cases = map[string]trialCase{}
 	m := &contract.Matrix{Name: "audit", SkipStateProbe: true, Secrets: own.Secrets,
 		Invariants: []contract.Invariant{{Name: Invariant, Severity: contract.Critical, Check: check}}}
-	why := ""
+	why, taken := "", map[string]bool{}
 	for i := range l.Tools {
-		m.Scenarios = append(m.Scenarios, l.scenarios(&own, i)...)
+		m.Scenarios = append(m.Scenarios, l.scenarios(&own, i, taken)...)
 		why += "; " + l.Tools[i].Tool + ": " + l.Tools[i].Refused
 	}
 	if len(m.Scenarios) == 0 {
@@ -85,15 +85,14 @@ type trialCase struct {
 	treatment treatment
 }
 
-func (l *Listing) scenarios(o *Options, tool int) (all []contract.Scenario) {
+// scenarios are those of a tool. taken are the beginnings of names that other tools have.
+func (l *Listing) scenarios(o *Options, tool int, taken map[string]bool) (all []contract.Scenario) {
 	p := &l.Tools[tool]
 	base := text.Name(p.Tool, mostName)
-	for i := range l.Tools {
-		if i != tool && text.Name(l.Tools[i].Tool, mostName) == base {
-			base = fmt.Sprintf("%s-%d", text.Name(p.Tool, mostName), tool+1)
-			break
-		}
+	for n := 2; taken[base]; n++ {
+		base = fmt.Sprintf("%s-%d", text.Name(p.Tool, mostName), n)
 	}
+	taken[base] = true
 	for _, t := range o.treatments() {
 		if !slices.Contains(p.Treatments, t.name) {
 			continue

@@ -130,7 +130,7 @@ func (t *trial) call(ctx context.Context, args json.RawMessage) error {
 		err, left, sent.End = ctx.Err(), true, time.Since(t.began)
 	}
 	if err == nil {
-		sent.Result = kept(sent.Result)
+		sent.Result = t.o.kept(sent.Result)
 	} else {
 		sent.Result, sent.Err = nil, usercode.ErrorText(err)
 	}
@@ -188,7 +188,7 @@ func (t *trial) state(ctx context.Context, when string) any {
 	v, err, _ := usercode.Do(ctx, o, func(ctx context.Context) (any, error) { return t.o.state(ctx, t.world) })
 	switch {
 	case err == nil:
-		t.evidence.States = append(t.evidence.States, State{when + " " + t.of, kept(jsonvalue.Document(v))})
+		t.evidence.States = append(t.evidence.States, State{when + " " + t.of, t.o.kept(jsonvalue.Document(v))})
 	case errors.Is(err, errNoState):
 		t.unlike = cmp.Or(t.unlike, err.Error())
 	default:
@@ -218,8 +218,11 @@ func (t *trial) look(ctx context.Context) {
 	t.looked, t.middle = true, t.state(ctx, "after the first call of")
 }
 
-func kept(doc []byte) json.RawMessage {
+// kept is what the evidence keeps of a document. It is redacted before it is cut: of a secret that is cut in two
+// nobody knows the beginning.
+func (o *Options) kept(doc []byte) json.RawMessage {
 	if len(doc) > mostValue || !json.Valid(doc) {
+		doc = o.redactor().JSON(doc, true)
 		return jsonvalue.Document(fmt.Sprintf("%s … (%d bytes)", doc[:min(len(doc), mostValue)], len(doc)))
 	}
 	return doc

@@ -291,7 +291,9 @@ func (a *auditing) run(ctx context.Context, args []string, out io.Writer) (statu
 	}
 	defer func() { err = errors.Join(err, first.close()) }()
 	o := &a.options
-	if err := a.ask(ctx, first); err != nil {
+	asking, cancel := context.WithTimeout(ctx, beginning)
+	defer cancel()
+	if err := a.ask(asking, first); err != nil {
 		return 0, err
 	}
 	o.StateNote = a.stateNote()

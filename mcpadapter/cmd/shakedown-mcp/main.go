@@ -39,7 +39,7 @@ func main() {
 		os.Args = os.Args[1:]
 		os.Exit(program.Main(server()))
 	case "audit":
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 		context.AfterFunc(ctx, stop) // a second Ctrl-C then ends the process at once
 		os.Exit(runAudit(ctx, os.Args[2:], os.Stdout, os.Stderr))
 	case "help", "--help", "-help", "-h":

@@ -324,7 +324,8 @@ func (a *auditing) runReset(ctx context.Context) error {
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = said, said, askedToEnd
 	processgroup.Lead(cmd)
 	cmd.Cancel = func() error { processgroup.Kill(cmd.Process.Pid); return nil }
-	if err := cmd.Run(); err != nil {
+	err := cmd.Run()
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) { // what it left running may hold its output
 		return fmt.Errorf("shakedown-mcp: the command of --reset: %w: %s", err, said)
 	}
 	return nil
