@@ -230,6 +230,7 @@ func TestAuditIntercepts(t *testing.T) {
 	}
 	s := newShop(t)
 	t.Setenv("SHOP_API", "https://api.shop.test")
+	t.Setenv("TMPDIR", t.TempDir()) // of this run alone
 	for _, to := range []string{s.URL, `{"id":"r1"}`} {
 		status, tools, said := auditOf(t, "--proxy", "https://api.shop.test="+to, "--allow", "refund", "--", self(t))
 		assert.Equal(t, 1, status, said)
