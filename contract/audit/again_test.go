@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -160,17 +161,25 @@ func TestSettle(t *testing.T) {
 
 // Work that one call does a moment after its answer is not taken for that of the treatment, which takes longer.
 func TestLateWork(t *testing.T) {
-	for settle, want := range map[time.Duration]audit.Verdict{0: audit.Unknown, time.Second: audit.Safe} {
-		tool := auditTool(t, func(o *audit.Options) { o.Settle = settle }, func(_ context.Context, l *ledger, _ json.RawMessage, _ int) error {
-			time.Sleep(time.Millisecond)
+	for _, tc := range []struct {
+		reason              string
+		takes, late, settle time.Duration
+		want                audit.Verdict
+	}{
+		{"it is later than Settle", time.Millisecond, 300 * time.Millisecond, 0, audit.Unknown},
+		{"Settle is long enough", time.Millisecond, 300 * time.Millisecond, time.Second, audit.Safe},
+		{"only a treatment with a fault takes long enough to see it", time.Second, 3500 * time.Millisecond, 0, audit.Unknown},
+	} {
+		tool := auditTool(t, func(o *audit.Options) { o.Settle = tc.settle }, func(_ context.Context, l *ledger, _ json.RawMessage, _ int) error {
+			time.Sleep(tc.takes)
 			if l.add("asked", 1) > 0 {
 				l.add("asked", -1)
 				return nil
 			}
-			time.AfterFunc(300*time.Millisecond, func() { l.add("paid", 1) })
+			time.AfterFunc(tc.late, func() { l.add("paid", 1) })
 			return nil
 		})
-		assert.Equal(t, want, tool.Verdict, "%v: %s", settle, tool.Why)
+		assert.Equal(t, tc.want, tool.Verdict, "%s: %s", tc.reason, tool.Why)
 	}
 }
 
@@ -235,8 +244,7 @@ func TestNumbers(t *testing.T) {
 		{[]string{`[2e1]`, `[1e1]`, `[0e0]`}, audit.Doubles},
 		{[]string{`[1,2]`, `[1,2,3]`, `[3.0,2,1]`}, audit.Unknown},
 	} {
-		tool := auditStates(t, audit.Claims{}, by(tc.state...), done, time.Second, time.Second, time.Second, time.Second, time.Second,
-			time.Second, time.Second, time.Second, time.Second, time.Second, time.Second, time.Second, time.Second, time.Second, time.Second, time.Second)
+		tool := auditStates(t, audit.Claims{}, by(tc.state...), done, slices.Repeat([]time.Duration{time.Second}, 16)...)
 		assert.Equal(t, tc.want, tool.Verdict, "%v: %s", tc.state, tool.Why)
 	}
 }
@@ -258,9 +266,24 @@ func TestKeys(t *testing.T) {
 			}))
 			return &audit.World{Tools: tools, State: func(context.Context) (any, error) { l.mu.Lock(); defer l.mu.Unlock(); return l.n["paid"], nil }}, err
 		}}
-	tool := run(t, o).Tools[0]
-	assert.Equal(t, audit.SafeWithKey, tool.Verdict, tool.Why)
-	assert.Equal(t, "/meta/nonce", tool.Key)
+	for _, tc := range []struct{ reason, args, refused string }{
+		{"made arguments get one", ``, ""},
+		{"an empty key is none, and is filled", `{"meta":{"nonce":""}}`, ""},
+		{"there is no object to put it into", `{"meta":["x"]}`, "no place for the key /meta/nonce"},
+	} {
+		if tc.args != "" {
+			o.Example = map[string]json.RawMessage{"pay": json.RawMessage(tc.args)}
+		}
+		if tc.refused != "" {
+			l, err := audit.Plan(t.Context(), o)
+			require.NoError(t, err)
+			assert.Contains(t, l.Tools[0].Refused, tc.refused, tc.reason)
+			continue
+		}
+		tool := run(t, o).Tools[0]
+		assert.Equal(t, audit.SafeWithKey, tool.Verdict, "%s: %s", tc.reason, tool.Why)
+		assert.Equal(t, "/meta/nonce", tool.Key)
+	}
 	for _, wrong := range []map[string]string{{"pay": "nonce"}, {"pay": ""}, {"pay": "/a~2"}, {"refund": "/nonce"}} {
 		o.Keys = wrong
 		_, err := audit.Plan(t.Context(), o)

@@ -286,6 +286,36 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// A secret is also hidden where the evidence is cut, at whatever byte.
+func TestSecretsAtTheCut(t *testing.T) {
+	const secret, most = "order-of-a-vip", 8 << 10
+	for n := most - len(secret) - 20; n < most; n++ {
+		text := strings.Repeat("x", n) + secret
+		tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "t"}, func(context.Context, struct{}) (string, error) { return text, nil }))
+		require.NoError(t, err)
+		r := run(t, &audit.Options{Sandbox: true, Secrets: []string{secret}, World: &audit.World{Tools: tools}})
+		doc, err := json.Marshal(r)
+		require.NoError(t, err)
+		assert.False(t, bytes.Contains(doc, []byte(secret[:4])), "after %d bytes", n)
+	}
+}
+
+// Scenarios of tools whose names differ in signs alone have different names. Of two tools of one name, neither is called.
+func TestNamesOfTools(t *testing.T) {
+	tools := listed{{Name: "a b-2"}, {Name: "a/b"}, {Name: "a b"}, {Name: "a_b"}, {Name: "twin"}, {Name: "twin"}}
+	m, l, err := audit.Matrix(t.Context(), &audit.Options{Sandbox: true, World: &audit.World{Tools: tools}})
+	require.NoError(t, err)
+	names := map[string]bool{}
+	for _, s := range m.Scenarios {
+		names[s.Name] = true
+	}
+	assert.Len(t, names, 4*len(l.Tools[0].Treatments))
+	assert.NoError(t, m.Validate())
+	for _, p := range l.Tools {
+		assert.Equal(t, p.Tool == "twin", p.Refused == "another tool has its name", p.Tool)
+	}
+}
+
 func TestText(t *testing.T) {
 	r := run(t, &audit.Options{Sandbox: true, NewWorld: worlds("doubles-at-once", func(w *audit.World) { w.Restart = nil })})
 	var out bytes.Buffer
@@ -359,7 +389,10 @@ func TestMade(t *testing.T) {
 		{"a schema that refers to itself ends", `{"$defs":{"a":{"$ref":"#/$defs/a"}},"properties":{"a":{"$ref":"#/$defs/a"}},"required":["a"]}`,
 			`{"a":null}`, ""},
 		{"a key by its name", `{"properties":{"Idempotency-Key":{"type":"string"}}}`, `{}`, "/Idempotency-Key"},
+		{"what is requested may be somebody else's", `{"properties":{"request_id":{"type":"string"}}}`, `{}`, ""},
 		{"no object", `[1]`, ``, ""},
+		{"references without end, many at each", `{"$defs":{"a":{"type":"object","properties":{"b":{"$ref":"#/$defs/a"},
+			"c":{"$ref":"#/$defs/a"},"d":{"$ref":"#/$defs/a"}},"required":["b","c","d"]}},"$ref":"#/$defs/a"}`, ``, ""},
 	} {
 		tools := listed{{Name: "t", InputSchema: json.RawMessage(tc.schema)}}
 		l, err := audit.Plan(t.Context(), &audit.Options{Sandbox: true, World: &audit.World{Tools: tools}})
@@ -391,23 +424,6 @@ func TestOpaqueState(t *testing.T) {
 		}}).Tools[0]
 		assert.Equal(t, semantics[is], tool.Verdict, "%s: %s", is, tool.Why)
 	}
-}
-
-// A list in another order may be the same to the program, or not.
-func TestOrderOfAList(t *testing.T) {
-	tool := run(t, &audit.Options{Sandbox: true, NewWorld: func(context.Context) (*audit.World, error) {
-		var calls atomic.Int64
-		tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "pay"}, func(context.Context, struct{}) (string, error) {
-			calls.Add(1)
-			return "paid", nil
-		}))
-		return &audit.World{Tools: tools, State: func(context.Context) (any, error) {
-			return [][]string{{}, {"a", "b"}, {"b", "a"}}[min(calls.Load(), 2)], nil
-		}}, err
-	}}).Tools[0]
-	assert.Equal(t, audit.Unknown, tool.Verdict)
-	assert.Contains(t, tool.Why, "order of a list")
-	assert.Contains(t, tool.NotTried["cancelled"], "no time", "there is no middle to cancel it in")
 }
 
 // A step of the work is found by a cancellation however short it is, if the state shows it; else if it takes a share of

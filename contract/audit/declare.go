@@ -72,11 +72,7 @@ func (d declared) declare(tools []chaos.Tool) []chaos.Tool {
 }
 
 func (t *ToolResult) declare(tool *chaos.Tool) {
-	showed := map[string]Verdict{}
-	effect := ""
-	for _, e := range t.Evidence {
-		showed[e.Treatment], effect = e.Verdict, graverEffect(effect, e.Effect)
-	}
+	showed, effect := t.showed()
 	switch tool.Audit = known[t.Verdict].says; {
 	case showed[inARow] == Doubles:
 		tool.Effect, tool.IdempotencyKey = chaos.EffectDone, ""

@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,7 +12,11 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-const mostDepth = 16 // of a value that is made, since a schema may refer to itself
+// Of arguments that are made, since a schema may refer to itself.
+const (
+	mostDepth  = 16
+	mostValues = 1000
+)
 
 // exampleOf makes small arguments that the usual keywords of a schema allow. A tool may refuse them.
 func exampleOf(schema json.RawMessage) (json.RawMessage, error) {
@@ -21,11 +26,22 @@ func exampleOf(schema json.RawMessage) (json.RawMessage, error) {
 			return nil, err
 		}
 	}
-	return json.Marshal(valueOf(&root, &root, mostDepth))
+	m := &exampleMaker{root: &root}
+	v := m.valueOf(&root, mostDepth)
+	if m.made > mostValues {
+		return nil, fmt.Errorf("it needs more than %d values", mostValues)
+	}
+	return json.Marshal(v)
 }
 
-func valueOf(root, s *jsonschema.Schema, depth int) any {
-	if s == nil || depth == 0 {
+// An exampleMaker makes values of a schema, and counts them.
+type exampleMaker struct {
+	root *jsonschema.Schema
+	made int
+}
+
+func (m *exampleMaker) valueOf(s *jsonschema.Schema, depth int) any {
+	if m.made++; s == nil || depth == 0 || m.made > mostValues {
 		return nil
 	}
 	parts := slices.Concat(s.AllOf, s.AnyOf, s.OneOf)
@@ -42,17 +58,17 @@ func valueOf(root, s *jsonschema.Schema, depth int) any {
 		return s.Enum[0]
 	case s.Ref != "":
 		name := s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]
-		return valueOf(root, cmp.Or(root.Defs[name], root.Definitions[name]), depth-1)
+		return m.valueOf(cmp.Or(m.root.Defs[name], m.root.Definitions[name]), depth-1)
 	case len(parts) > 0 && s.Properties == nil:
-		return valueOf(root, parts[0], depth-1)
+		return m.valueOf(parts[0], depth-1)
 	case is("object") || s.Properties != nil:
 		object := map[string]any{}
 		for _, name := range s.Required {
-			object[name] = valueOf(root, s.Properties[name], depth-1)
+			object[name] = m.valueOf(s.Properties[name], depth-1)
 		}
 		return object
 	case is("array") && s.MinItems != nil && *s.MinItems > 0:
-		return []any{valueOf(root, s.Items, depth-1)}
+		return []any{m.valueOf(s.Items, depth-1)}
 	case is("array"):
 		return []any{}
 	case number && s.Minimum != nil:
@@ -72,9 +88,10 @@ const (
 )
 
 // keyNames are arguments that are an idempotency key, in lower case and without separators.
-var keyNames = [...]string{"idempotencykey", "idempotencytoken", "clientrequestid", "clienttoken", "requestid", "deduplicationid"}
+var keyNames = [...]string{"idempotencykey", "idempotencytoken", "clientrequestid", "clienttoken", "deduplicationid"}
 
-// keyOf finds the idempotency key among the arguments of a tool, and whether a call must have one.
+// keyOf finds the idempotency key among the arguments of a tool, and whether a call must have one. A name such as
+// request_id does not tell: it may be the request that is approved.
 func keyOf(declared string, schema json.RawMessage) (pointer string, required bool) {
 	var s struct {
 		Properties map[string]json.RawMessage
@@ -93,37 +110,13 @@ func keyOf(declared string, schema json.RawMessage) (pointer string, required bo
 	return declared, len(keys) == 1 && slices.Contains(s.Required, keys[0])
 }
 
-// withKey returns the arguments, which are an object, with a key at a pointer; without one if key is empty.
-func withKey(args json.RawMessage, pointer, key string) json.RawMessage {
-	doc, ok := jsonedit.ParseValue(args)
-	keys := jsonedit.PointerKeys(pointer)
-	if !ok || len(keys) == 0 {
-		return args
-	}
-	at, last := doc, len(keys)-1
-	for _, name := range keys[:last] {
-		if at.Get(name).Kind() != jsonedit.Object {
-			at.Set(name, jsonedit.Of(struct{}{}))
-		}
-		at = at.Get(name)
-	}
-	if at.SetText(keys[last], key); key == "" {
-		at.Delete(keys[last])
-	}
-	return doc.Bytes()
-}
-
 // respelled returns the arguments with the members of their objects in the opposite order, and with other white space.
 func respelled(args json.RawMessage) json.RawMessage {
 	d, ok := jsonedit.Parse(args)
 	if !ok || len(d.Repeated()) > 0 { // of repeated members the order matters
 		return args
 	}
-	doc, err := json.MarshalIndent(json.RawMessage(reversed(d.Value()).Bytes()), "", " ")
-	if err != nil {
-		return args
-	}
-	return doc
+	return reversed(d.Value()).Pretty()
 }
 
 func reversed(v *jsonedit.Value) *jsonedit.Value {

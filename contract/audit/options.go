@@ -66,7 +66,8 @@ type Options struct {
 	// input schema.
 	Example map[string]json.RawMessage
 	// Keys are JSON pointers (RFC 6901) to the argument that is the idempotency key, by tool. Without one it is
-	// what the tool declares, or an argument with a usual name, such as idempotency_key.
+	// what the tool declares, or an argument with a usual name, such as idempotency_key. A tool is not called if its
+	// arguments have no place for the key.
 	Keys map[string]string
 	// Allow names the tools that may be called. Sandbox allows all others too, except those that claim to
 	// be destructive.
@@ -89,10 +90,11 @@ type Options struct {
 }
 
 const (
-	leastSettle = 50 * time.Millisecond
-	mostCalls   = 4 // that fail, before the audit says that a call fails for ever
-	retryAfter  = time.Second
-	mostValue   = 8 << 10 // bytes of a result or a state that are kept
+	usualCancellations = 8
+	leastSettle        = 50 * time.Millisecond
+	mostCalls          = 4 // that fail, before the audit says that a call fails for ever
+	retryAfter         = time.Second
+	mostValue          = 8 << 10 // bytes of a result or a state that are kept
 )
 
 func (o *Options) check() error {
@@ -131,27 +133,26 @@ func (o *Options) timeout() time.Duration {
 	return cmp.Or(o.Timeout, 30*time.Second)
 }
 
-func (o *Options) treatments() []treatment {
-	const usual = 8
-	return treatments(cmp.Or(o.Cancellations, usual))
-}
-
-// open returns a world in its first state. The caller calls closing.
-func (o *Options) open(ctx context.Context) (w *World, closing func() error, err error) {
-	w, closing = o.World, func() error { return nil }
+// open returns a world in its first state. The caller closes it.
+func (o *Options) open(ctx context.Context) (*World, error) {
+	w, err := o.World, error(nil)
 	switch {
 	case o.NewWorld != nil:
 		w, err = o.NewWorld(ctx)
 	case o.Reset != nil:
 		err = o.Reset(ctx)
 	}
-	if err == nil && (w == nil || w.Tools == nil) {
-		err = fields.Wrong("NewWorld", fielderror.Found("returned no tools"), "a world with tools")
+	switch {
+	case err != nil:
+		return nil, err
+	case w == nil || w.Tools == nil:
+		return nil, fields.Wrong("NewWorld", fielderror.Found("returned no tools"), "a world with tools")
 	}
-	if err == nil && o.NewWorld != nil && w.Close != nil {
-		closing = w.Close
+	own := *w
+	if own.Close == nil || o.World != nil { // which its maker closes
+		own.Close = func() error { return nil }
 	}
-	return w, closing, err
+	return &own, nil
 }
 
 var errNoState = errors.New("audit: the state is not known: there is neither World.State nor Options.StateTool")

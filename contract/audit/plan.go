@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
@@ -17,7 +18,17 @@ type Listing struct {
 	Tools     []Planned `json:"tools"`
 	StateNote string    `json:"stateNote,omitempty"` // that of the options
 
-	cases map[string]trialCase // by scenario
+	listed listed
+	cases  map[string]trialCase // by scenario
+}
+
+// listed are tools that are not called: a treatment calls those of its own worlds.
+type listed []chaos.Tool
+
+func (l listed) Tools(context.Context) ([]chaos.Tool, error) { return l, nil }
+
+func (listed) CallTool(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+	return nil, chaos.ErrUnknownTool
 }
 
 // Planned is what an audit would do to one tool.
@@ -49,18 +60,25 @@ func Plan(ctx context.Context, o *Options) (*Listing, error) {
 	}
 	list := *o
 	list.Reset = nil // it is not needed, and would change the world
-	w, closing, err := list.open(ctx)
+	w, err := list.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	tools, err := w.Tools.Tools(ctx)
-	if err := cmp.Or(err, closing()); err != nil {
+	limited, cancel := context.WithTimeout(ctx, o.timeout())
+	defer cancel()
+	tools, err := w.Tools.Tools(limited)
+	if err := cmp.Or(err, w.Close()); err != nil {
 		return nil, fmt.Errorf("audit: the tools could not be listed: %w", err)
 	}
 	var names []string
-	l := &Listing{StateNote: o.redactor().Text(o.StateNote)}
+	l := &Listing{StateNote: o.redactor().Text(o.StateNote), listed: tools}
 	for _, t := range tools {
-		names, l.Tools = append(names, t.Name), append(l.Tools, o.plan(t, w))
+		planned := o.plan(t, w)
+		if i := slices.Index(names, t.Name); i >= 0 { // which of them a call reaches is not known
+			l.Tools[i].refuse("another tool has its name")
+			planned.refuse("another tool has its name")
+		}
+		names, l.Tools = append(names, t.Name), append(l.Tools, planned)
 	}
 	p := fields.List()
 	for field, named := range map[string][]string{"Allow": o.Allow, "StateTool": {o.StateTool},
@@ -86,6 +104,9 @@ func (o *Options) plan(tool chaos.Tool, w *World) Planned {
 			p.Refused = "no arguments can be made from its input schema: " + err.Error()
 		}
 	}
+	if _, ok := jsonedit.WithText(p.args, p.Key, firstKey); !ok && p.Key != "" && p.Refused == "" {
+		p.Refused = "its arguments have no place for the key " + p.Key
+	}
 	p.Args = o.redactor().JSON(p.args, true)
 	switch named := slices.Contains(o.Allow, tool.Name); {
 	case tool.Name == o.StateTool:
@@ -108,5 +129,7 @@ func (o *Options) plan(tool chaos.Tool, w *World) Planned {
 	}
 	return p
 }
+
+func (p *Planned) refuse(why string) { p.Refused, p.Treatments, p.NotTried = why, nil, nil }
 
 func claims(hint *bool) bool { return hint != nil && *hint }

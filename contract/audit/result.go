@@ -3,15 +3,9 @@ package audit
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
-	"io"
 	"maps"
-	"slices"
-	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/document"
-	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // A Verdict says what happens if a tool is called again: of a treatment, or of all treatments of a tool.
@@ -96,49 +90,40 @@ func Judge(l *Listing, r *contract.Report) *Result {
 }
 
 func (t *ToolResult) judge() {
-	found := map[Verdict]*Evidence{} // the first of each, in treatments with the same key
-	tried := map[string]bool{}
-	needed, keyless := false, Safe
-	for i := range t.Evidence {
-		e := &t.Evidence[i]
-		tried[e.Treatment] = true
-		if !slices.Contains([]Verdict{Safe, NotTried, Doubles, PartlyDone, Wedged}, e.Verdict) {
-			e.Verdict = Unknown // also what a redactor made of it
-		}
-		switch {
-		case informs(e.Treatment):
-			needed = needed || e.Verdict != Safe
-			if e.Treatment == withoutKey {
-				keyless = e.Verdict
-			}
-		case found[e.Verdict] == nil:
-			found[e.Verdict] = e
-		}
-	}
-	missing := slices.ContainsFunc(t.Treatments, func(name string) bool { return !tried[name] })
+	needed, missing := false, false
 	for name := range t.NotTried {
 		missing = missing || name != restarting
 	}
 	t.NotTried = maps.Clone(t.NotTried) // the listing keeps its own
-	for _, e := range t.Evidence {
+	var worst *Evidence                 // of treatments with the same key; the first of its verdict
+	for i := range t.Evidence {
+		e := &t.Evidence[i]
+		if e.Verdict == SafeWithKey || e.Verdict.rank() < 0 {
+			e.Verdict = Unknown // also what a redactor made of it
+		}
 		if e.Verdict == NotTried {
 			t.NotTried[e.Treatment] = e.Why
 		}
-	}
-	t.Verdict = Unknown
-	for _, v := range []Verdict{NotTried, Unknown, Wedged, PartlyDone, Doubles} {
-		if e := found[v]; e != nil {
-			t.Verdict, t.Why = v, e.Treatment+": "+e.Why
+		if informs(e.Treatment) {
+			needed = needed || e.Verdict != Safe
+		} else if worst == nil || e.Verdict.rank() < worst.Verdict.rank() {
+			worst = e
 		}
 	}
-	if t.Verdict == NotTried { // what was not tried may not be safe
-		t.Verdict = Unknown
+	showed, effect := t.showed()
+	for _, name := range t.Treatments {
+		missing = missing || showed[name] == ""
 	}
+	t.Verdict = Unknown
 	switch {
 	case t.Refused != "":
 		t.Why = "it was not called: " + t.Refused
-	case t.Why != "":
-	case missing || found[Safe] == nil:
+	case worst != nil && worst.Verdict != Safe:
+		t.Why = worst.Treatment + ": " + worst.Why
+		if worst.Verdict != NotTried { // what was not tried may not be safe
+			t.Verdict = worst.Verdict
+		}
+	case missing || worst == nil:
 		t.Why = "not all treatments were tried"
 	case needed:
 		t.Verdict, t.Why = SafeWithKey, "without the same key ("+t.Key+") it is not known to be safe"
@@ -146,7 +131,19 @@ func (t *ToolResult) judge() {
 		t.Verdict = Safe
 	}
 	t.Mend = known[t.Verdict].mend
-	t.weigh(keyless)
+	t.weigh(cmp.Or(showed[withoutKey], Safe), effect)
+}
+
+// showed is the worst verdict of each treatment, and the most that a call did to the state.
+func (t *ToolResult) showed() (by map[string]Verdict, effect string) {
+	by = map[string]Verdict{}
+	for _, e := range t.Evidence {
+		if was, again := by[e.Treatment]; !again || e.Verdict.rank() < was.rank() {
+			by[e.Treatment] = e.Verdict
+		}
+		effect = graverEffect(effect, e.Effect)
+	}
+	return by, effect
 }
 
 // known is what a verdict says of a tool, in a sentence about it, and what would mend it.
@@ -161,12 +158,8 @@ var known = map[Verdict]struct{ says, mend string }{
 		"make it a required argument"},
 }
 
-// weigh compares the claims with what was found. keyless is what calls without a key showed.
-func (t *ToolResult) weigh(keyless Verdict) {
-	effect := ""
-	for _, e := range t.Evidence {
-		effect = graverEffect(effect, e.Effect)
-	}
+// weigh compares the claims with what was found. keyless is what calls without a key showed, effect what calls did.
+func (t *ToolResult) weigh(keyless Verdict, effect string) {
 	safe := t.Verdict == Safe || t.Verdict == SafeWithKey && keyless == Safe
 	doubles := t.Verdict == Doubles
 	t.ReadOnly = standing(claims(t.Claims.ReadOnly), safe && effect == "none", doubles || effect != "" && effect != "none")
@@ -185,59 +178,4 @@ func standing(claimed, confirmed, contradicted bool) Standing {
 		return Confirmed
 	}
 	return NotDecided
-}
-
-// Text writes the result for a terminal, in lines of at most 100 columns: a table of the tools, then the reasons.
-func (r *Result) Text(w io.Writer) error {
-	const columns = 100
-	return document.Text(w, []*document.Section{r.section()}, columns)
-}
-
-// Markdown returns the result as a comment of at most so many bytes, in GitHub's dialect.
-func (r *Result) Markdown(most int) []byte {
-	return (&document.Document{Sections: []*document.Section{r.section()}}).Markdown(most)
-}
-
-func (r *Result) section() *document.Section {
-	s := &document.Section{Name: "tools", Head: "AUDIT", Intro: r.StateNote, Table: &document.Table{Corner: "tool"}}
-	for _, name := range []string{"called again", "readOnlyHint", "idempotentHint", "destructiveHint"} {
-		s.Table.Heads = append(s.Table.Heads, document.Head{Name: name})
-	}
-	refused := map[string][]string{} // tools by reason
-	for i := range r.Tools {
-		t := &r.Tools[i]
-		if t.Refused != "" {
-			refused[t.Refused] = append(refused[t.Refused], t.Tool)
-			continue
-		}
-		row := document.Row{Name: t.Tool}
-		for _, standing := range []Standing{Standing(t.Verdict), t.ReadOnly, t.Idempotent, t.Destructive} {
-			row.Cells = append(row.Cells, document.Cell{Text: string(standing)})
-		}
-		s.Table.Rows = append(s.Table.Rows, row)
-		var tried, not []string
-		for _, e := range t.Evidence {
-			tried = append(tried, fmt.Sprintf("%s: %s (%s)", e.Treatment, e.Verdict, text.Plural(len(e.Calls), "call")))
-		}
-		for _, name := range slices.Sorted(maps.Keys(t.NotTried)) {
-			not = append(not, name+": "+t.NotTried[name])
-		}
-		made := map[bool]string{true: " (made from its input schema)"}[t.Made]
-		item := itemOf(t.Verdict, t.Tool)
-		item.Details = []document.Detail{
-			{Label: "why", Text: t.Why}, {Label: "mend", Text: t.Mend},
-			{Label: "arguments", Kind: document.OneLine, Text: string(t.Args) + made},
-			{Label: "tried", Text: strings.Join(tried, ", ")}, {Label: "not tried", List: not}}
-		s.Items = append(s.Items, item)
-	}
-	slices.SortStableFunc(s.Items, func(a, b document.Item) int {
-		rank := func(i document.Item) int {
-			return slices.Index(worstFirst[:], Verdict(strings.TrimPrefix(i.Text, ": ")))
-		}
-		return rank(a) - rank(b)
-	})
-	for _, why := range slices.Sorted(maps.Keys(refused)) {
-		s.Table.Hints = append(s.Table.Hints, "not called, since "+why+": "+strings.Join(refused[why], ", "))
-	}
-	return s
 }

@@ -60,28 +60,21 @@ func Matrix(ctx context.Context, o *Options) (*contract.Matrix, *Listing, error)
 	}
 	own := *o
 	l.cases = map[string]trialCase{}
-	m := &contract.Matrix{Name: "audit", SkipStateProbe: true, Secrets: own.Secrets, Reset: own.Reset,
+	m := &contract.Matrix{Name: "audit", SkipStateProbe: true, Secrets: own.Secrets,
 		Invariants: []contract.Invariant{{Name: Invariant, Severity: contract.Critical, Check: check}}}
-	why := ""
+	why, taken := "", map[string]bool{}
 	for i := range l.Tools {
-		m.Scenarios = append(m.Scenarios, l.scenarios(&own, i)...)
+		m.Scenarios = append(m.Scenarios, l.scenarios(&own, i, taken)...)
 		why += "; " + l.Tools[i].Tool + ": " + l.Tools[i].Refused
 	}
 	if len(m.Scenarios) == 0 {
 		return nil, nil, fields.Wrong("Allow", fielderror.Found("no tool that may be called"+why), "the name of a tool, or Sandbox")
 	}
+	w := &contract.World{Tools: l.listed, Agent: l.agent(&own)}
 	if own.NewWorld == nil {
-		m.World = l.world(&own, own.World)
-		return m, l, nil
-	}
-	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-		w, closing, err := own.open(ctx)
-		if err != nil {
-			return nil, err
-		}
-		made := l.world(&own, w)
-		made.Close = closing
-		return made, nil
+		m.World = w // so one treatment is made after the other
+	} else {
+		m.NewWorld = func(context.Context) (*contract.World, error) { return w, nil }
 	}
 	return m, l, nil
 }
@@ -92,15 +85,14 @@ type trialCase struct {
 	treatment treatment
 }
 
-func (l *Listing) scenarios(o *Options, tool int) (all []contract.Scenario) {
+// scenarios are those of a tool. taken are the beginnings of names that other tools have.
+func (l *Listing) scenarios(o *Options, tool int, taken map[string]bool) (all []contract.Scenario) {
 	p := &l.Tools[tool]
 	base := text.Name(p.Tool, mostName)
-	for i := range l.Tools {
-		if i != tool && text.Name(l.Tools[i].Tool, mostName) == base {
-			base = fmt.Sprintf("%s-%d", text.Name(p.Tool, mostName), tool+1)
-			break
-		}
+	for n := 2; taken[base]; n++ {
+		base = fmt.Sprintf("%s-%d", text.Name(p.Tool, mostName), n)
 	}
+	taken[base] = true
 	for _, t := range o.treatments() {
 		if !slices.Contains(p.Treatments, t.name) {
 			continue
@@ -115,22 +107,21 @@ func (l *Listing) scenarios(o *Options, tool int) (all []contract.Scenario) {
 	return all
 }
 
-// world has an agent that makes the treatment of its scenario.
-func (l *Listing) world(o *Options, w *World) *contract.World {
-	agent := func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
+// agent makes the treatment of its scenario, in worlds that it opens itself.
+func (l *Listing) agent(o *Options) contract.Agent {
+	return func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
 		cell, _ := contract.CellOf(ctx)
 		c, ok := l.cases[cell.Scenario]
 		if !ok {
 			return "", fmt.Errorf("%w: a run that is no cell has no treatment", contract.ErrNotTheAgent)
 		}
-		t := &trial{o: o, plan: &l.Tools[c.tool], treatment: &c.treatment, unused: w}
+		t := &trial{o: o, plan: &l.Tools[c.tool], treatment: &c.treatment}
 		doc, err := t.run(ctx)
 		if err != nil { // a function of the options panicked
 			return "", fmt.Errorf("%w: %w", contract.ErrNotTheAgent, err)
 		}
 		return string(o.redactor().JSON(doc, true)), nil
 	}
-	return &contract.World{Tools: w.Tools, Agent: agent}
 }
 
 // check judges a cell by the evidence that its response is.

@@ -108,13 +108,11 @@ func shown(v any) string {
 	return text.Truncate(string(jsonvalue.Document(v)))
 }
 
-// graverEffect returns the one that changes more of what was there.
+// effects are what a call may have done to the state, each with more harm to what was there; empty: it is not known.
+var effects = [...]string{"", "none", "adds", "changes", "removes"}
+
 func graverEffect(a, b string) string {
-	order := []string{"none", "adds", "changes", "removes"}
-	if slices.Index(order, a) < slices.Index(order, b) {
-		return b
-	}
-	return a
+	return effects[max(0, slices.Index(effects[:], a), slices.Index(effects[:], b))]
 }
 
 // effectOf says what one call did to the state: "none", "adds", "changes" or "removes".

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 )
@@ -35,8 +37,9 @@ const (
 
 func informs(treatment string) bool { return treatment == anotherKey || treatment == withoutKey }
 
-// treatments are all that there are, with so many cancellations.
-func treatments(cancellations int) []treatment {
+// treatments are all that there are.
+func (o *Options) treatments() []treatment {
+	cancellations := cmp.Or(o.Cancellations, usualCancellations)
 	return []treatment{
 		{name: "once", does: "it is called once", fresh: true, run: func(ctx context.Context, t *trial) { t.again(ctx, t.args) }},
 		{name: "reply-lost", does: "the first reply is lost, and it is called again", fault: fault.LoseReply(), fresh: true, run: twice},
@@ -66,21 +69,18 @@ func atOnce(ctx context.Context, t *trial) {
 	n, sent := callers[t.turn], len(t.evidence.Calls)
 	t.together = new(sync.WaitGroup)
 	t.together.Add(n)
-	ended := make(chan error, n)
+	var calls errgroup.Group
 	for range n {
-		go func() { ended <- t.call(ctx, t.args) }()
+		calls.Go(func() error { return t.call(ctx, t.args) })
 	}
-	answered := true
-	for range n {
-		answered = <-ended == nil && answered
-	}
+	failed := calls.Wait()
 	switch t.together = nil; {
 	case t.took < leastTime:
 		t.untried = fmt.Sprintf("a call takes %v: only calls that take %v are surely under way at once", t.took, leastTime)
 	case mostAtOnce(t.evidence.Calls[sent:]) < max(leastAtOnce, n/2):
 		t.untried = "too few of the calls were under way at once"
 	}
-	if !answered { // also if one was: the others call again, and the tool may be gone
+	if failed != nil { // also if one was answered: the others call again, and the tool may be gone
 		t.again(ctx, t.args)
 	}
 }

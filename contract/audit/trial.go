@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -55,7 +54,6 @@ type trial struct {
 	o            *Options
 	plan         *Planned
 	treatment    *treatment
-	unused       *World             // the first world, until it is used
 	world        *World             // of this run
 	tools        chaos.ToolRegistry // of world, with the faults of the treatment
 	of           string             // see Call
@@ -111,36 +109,34 @@ func (t *trial) call(ctx context.Context, args json.RawMessage) error {
 	pause(ctx, t.o.Every)
 	ctx, cancel := context.WithTimeout(ctx, t.o.timeout())
 	defer cancel()
-	var result json.RawMessage
-	var began, end atomic.Int64
-	now := func() int64 { return int64(time.Since(t.began)) }
-	began.Store(now())
+	sent := Call{Of: t.of, Args: args, Start: time.Since(t.began)}
+	answered := sent       // the goroutine's, until it has ended
 	together := t.together // it is set to nil when a call that was given up may go on
 	ended := usercode.Go(nil, func() (err error) {
 		if together != nil {
 			together.Done()
 			together.Wait()
 		}
-		began.Store(now())
-		defer func() { end.Store(now()) }()
-		result, err = t.tools.CallTool(ctx, t.plan.Tool, slices.Clone(args)) // a tool may write to them
-		return cmp.Or(err, refusal(result))
+		answered.Start = time.Since(t.began)
+		defer func() { answered.End = time.Since(t.began) }()
+		answered.Result, err = t.tools.CallTool(ctx, t.plan.Tool, slices.Clone(args)) // a tool may write to them
+		return cmp.Or(err, refusal(answered.Result))
 	})
-	c, err, left := Call{Of: t.of, Args: args}, error(nil), false
+	err, left := error(nil), false
 	select {
 	case err = <-ended:
+		sent = answered
 	case <-ctx.Done():
-		left, err = true, ctx.Err()
-		end.Store(now())
+		err, left, sent.End = ctx.Err(), true, time.Since(t.began)
 	}
-	if c.Start, c.End = time.Duration(began.Load()), time.Duration(end.Load()); err == nil {
-		c.Result = kept(result)
+	if err == nil {
+		sent.Result = t.o.kept(sent.Result)
 	} else {
-		c.Err = usercode.ErrorText(err)
+		sent.Result, sent.Err = nil, usercode.ErrorText(err)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.evidence.Calls = append(t.evidence.Calls, c); left {
+	if t.evidence.Calls = append(t.evidence.Calls, sent); left {
 		t.left = append(t.left, ended)
 	}
 	return err
@@ -192,7 +188,7 @@ func (t *trial) state(ctx context.Context, when string) any {
 	v, err, _ := usercode.Do(ctx, o, func(ctx context.Context) (any, error) { return t.o.state(ctx, t.world) })
 	switch {
 	case err == nil:
-		t.evidence.States = append(t.evidence.States, State{when + " " + t.of, kept(jsonvalue.Document(v))})
+		t.evidence.States = append(t.evidence.States, State{when + " " + t.of, t.o.kept(jsonvalue.Document(v))})
 	case errors.Is(err, errNoState):
 		t.unlike = cmp.Or(t.unlike, err.Error())
 	default:
@@ -222,8 +218,11 @@ func (t *trial) look(ctx context.Context) {
 	t.looked, t.middle = true, t.state(ctx, "after the first call of")
 }
 
-func kept(doc []byte) json.RawMessage {
+// kept is what the evidence keeps of a document. It is redacted before it is cut: of a secret that is cut in two
+// nobody knows the beginning.
+func (o *Options) kept(doc []byte) json.RawMessage {
 	if len(doc) > mostValue || !json.Valid(doc) {
+		doc = o.redactor().JSON(doc, true)
 		return jsonvalue.Document(fmt.Sprintf("%s … (%d bytes)", doc[:min(len(doc), mostValue)], len(doc)))
 	}
 	return doc
@@ -303,20 +302,17 @@ func (t *trial) visit(ctx context.Context, of string, calls func(before any)) (b
 	if t.found.verdict != "" {
 		return nil, nil
 	}
-	closing, err := func() error { return nil }, error(nil)
-	if t.world = t.unused; t.world == nil {
-		t.world, closing, err = t.o.open(chaos.NewContext(ctx, nil))
-	}
-	if t.unused = nil; err != nil {
+	world, err := t.o.open(chaos.NewContext(ctx, nil))
+	if err != nil {
 		t.conclude(Unknown, "a fresh world could not be made: "+err.Error())
 		return nil, nil
 	}
 	defer func() { // also if a function of the options panics
-		if err := closing(); err != nil {
+		if err := world.Close(); err != nil {
 			t.conclude(Unknown, "a world could not be closed: "+err.Error())
 		}
 	}()
-	t.of, t.tools = of, chaos.WrapRegistry(t.world.Tools, nil)
+	t.world, t.of, t.tools = world, of, chaos.WrapRegistry(world.Tools, nil)
 	before = t.state(ctx, "before")
 	began := time.Now()
 	calls(before)
@@ -354,10 +350,10 @@ func (t *trial) treat(ctx context.Context) ruling {
 func (t *trial) later(ctx context.Context, r ruling) ruling {
 	t.found = ruling{}
 	lasted := t.lasted
+	ctx = chaos.NewContext(ctx, nil) // the fault of the treatment is not for this call
 	_, after := t.visit(ctx, "one call, and a longer wait", func(any) {
-		if failed := t.call(ctx, t.args); failed == nil {
-			pause(ctx, lasted)
-		}
+		_ = t.call(ctx, t.args) //nolint:errcheck // the state shows what it did
+		pause(ctx, lasted)
 	})
 	if t.found.verdict == "" && !same(t.once, after) {
 		return ruling{Unknown, "the work of one call goes on after Settle, so states cannot be compared: raise it"}
@@ -367,25 +363,30 @@ func (t *trial) later(ctx context.Context, r ruling) ruling {
 
 // choose decides what the calls ask for, with which idempotency keys. A world that nobody resets needs new ones.
 func (t *trial) choose() {
-	t.args = t.plan.args
 	first, other := firstKey, otherKey
 	if !t.o.fresh() {
 		first, other = rand.Text(), rand.Text()
 	}
-	_, _, given := jsonedit.MemberAt(t.args, t.plan.Key)
-	switch {
+	t.args = t.plan.args
+	switch fixed := jsonedit.Given(t.args, t.plan.Key) && !t.plan.Made && t.o.fresh(); {
 	case t.plan.Key == "":
 	case t.treatment.name == withoutKey:
-		t.args = withKey(t.args, t.plan.Key, "")
-	case !given || t.plan.Made || !t.o.fresh():
-		t.args = withKey(t.args, t.plan.Key, first)
+		t.args = jsonedit.Without(t.args, t.plan.Key)
+	case !fixed:
+		t.args = t.withKey(first)
 	}
 	switch t.second = t.args; t.treatment.name {
 	case anotherKey:
-		t.second = withKey(t.args, t.plan.Key, other)
+		t.second = t.withKey(other)
 	case otherSpelling:
 		t.second = respelled(t.args)
 	}
+}
+
+// withKey returns the arguments with an idempotency key, for which they have a place: see [Options.plan].
+func (t *trial) withKey(key string) json.RawMessage {
+	args, _ := jsonedit.WithText(t.args, t.plan.Key, key)
+	return args
 }
 
 // judge compares the state after a run of the treatment with that after one call.

@@ -229,17 +229,7 @@ func retried(o *contract.Observation, e *chaos.Event) string {
 // arguments are equal, but for the member that a JSON pointer names; "": for none.
 func sameRequest(a, b *chaos.Event, pointer string) bool {
 	return a.Key == b.Key && a.Key != 0 || len(a.Args) > 0 && len(b.Args) > 0 &&
-		jsonhash.Sum(withoutMember(a.Args, pointer)) == jsonhash.Sum(withoutMember(b.Args, pointer))
-}
-
-func withoutMember(args []byte, pointer string) []byte {
-	if pointer == "" {
-		return args // of most tools, and unread
-	}
-	if doc, node, found := jsonedit.MemberAt(args, pointer); found {
-		return doc.Apply(doc.Remove(node)...)
-	}
-	return args
+		jsonhash.Sum(jsonedit.Without(a.Args, pointer)) == jsonhash.Sum(jsonedit.Without(b.Args, pointer))
 }
 
 // delays are the kinds of faults that make something slower and change nothing else. A test

@@ -38,7 +38,7 @@ func (e Effects) Names() []string {
 	names := make([]string, len(e))
 	known := make(map[request]string, len(e))
 	for i, x := range e {
-		args := without(x.Args, x.Key)
+		args := canonical(jsonedit.Without(x.Args, x.Key))
 		what := request{x.Tool, jsonhash.Sum(args)}
 		if known[what] == "" {
 			known[what] = strings.TrimSpace(x.Tool + " " + string(args))
@@ -156,14 +156,6 @@ func valueAt(doc json.RawMessage, pointer string) string {
 		return ""
 	}
 	return string(canonical(d.Raw(i)))
-}
-
-// without returns arguments with sorted members, and without the one at a pointer.
-func without(args json.RawMessage, pointer string) json.RawMessage {
-	if d, i, ok := jsonedit.MemberAt(args, pointer); ok {
-		args = d.Apply(d.Remove(i)...)
-	}
-	return canonical(args)
 }
 
 // canonical returns a document with sorted members, and without white space.

@@ -73,27 +73,36 @@ func Given(text []byte, pointer string) bool {
 	return ok && d.Kind(member) != Null && string(d.Raw(member)) != `""`
 }
 
+// Without returns a document without the member at a JSON pointer, as [MemberAt] finds it. If it has none, that is the
+// document itself, which then is not copied.
+func Without(text []byte, pointer string) []byte {
+	if pointer == "" {
+		return text // of most tools, and unread
+	}
+	if d, member, ok := MemberAt(text, pointer); ok {
+		return d.Apply(d.Remove(member)...)
+	}
+	return text
+}
+
 // WithText returns a document with a text as its member at a JSON pointer. It makes the objects on the way that are
-// not there, also the document if that is empty or null. ok is false if the pointer leads through something else.
+// not there or null, also the document if that is empty or null. ok is false if the pointer leads through something
+// else.
 func WithText(doc []byte, pointer, member string) (with []byte, ok bool) {
 	root, _ := ParseValue(doc)
 	if len(doc) == 0 || root.Kind() == Null {
 		root = Of(struct{}{})
 	}
-	names := PointerKeys(pointer)
-	if len(names) == 0 {
-		return nil, false
-	}
 	at := root
-	for _, name := range names[:len(names)-1] {
-		if at.Get(name) == nil {
+	for _, name := range PointerKeys(pointer) {
+		if next := at.Get(name); next == nil || next.Kind() == Null {
 			at.Set(name, Of(struct{}{}))
 		}
 		at = at.Get(name)
 	}
-	if at.Kind() != Object {
+	if at == nil || at == root {
 		return nil, false
 	}
-	at.SetText(names[len(names)-1], member)
+	at.Put(Quote(member))
 	return root.JSON(), true
 }

@@ -197,7 +197,7 @@ func BenchmarkChange(b *testing.B) {
 	})
 }
 
-// A text goes where the pointer says, and nowhere if the document is of another shape; it is then given.
+// A text goes where the pointer says, and nowhere if the document is of another shape; it is then given, and gone without.
 func TestWithText(t *testing.T) {
 	for _, tt := range []struct{ pointer, doc, want string }{
 		{"/key", ``, `{"key":"k"}`},
@@ -206,9 +206,11 @@ func TestWithText(t *testing.T) {
 		{"/key", `{"a":1.50,"key":null}`, `{"a":1.50,"key":"k"}`},
 		{"/meta/key", `{"a":1}`, `{"a":1,"meta":{"key":"k"}}`},
 		{"/meta/key", `{"meta":{"b":2}}`, `{"meta":{"b":2,"key":"k"}}`},
+		{"/meta/key", `{"meta":null}`, `{"meta":{"key":"k"}}`},
 		{"/a~1b", `{}`, `{"a/b":"k"}`},
 		{"", `{}`, ``},
 		{"/meta/key", `{"meta":[1]}`, ``},
+		{"/0", `[1]`, ``},
 		{"/key", `[1]`, ``},
 		{"/key", `not JSON`, ``},
 	} {
@@ -216,5 +218,20 @@ func TestWithText(t *testing.T) {
 		got, ok := jsonedit.WithText([]byte(tt.doc), tt.pointer, "k")
 		require.Equal(t, tt.want, string(got), "%s in %s", tt.pointer, tt.doc)
 		require.Equal(t, ok, jsonedit.Given(got, tt.pointer), "%s in %s", tt.pointer, tt.doc)
+		_, _, found := jsonedit.MemberAt(jsonedit.Without(got, tt.pointer), tt.pointer)
+		require.False(t, found, "%s in %s", tt.pointer, got)
+	}
+}
+
+func TestWithout(t *testing.T) {
+	for _, tt := range []struct{ pointer, doc, want string }{
+		{"/key", `{"a": 1.50, "key":"k"}`, `{"a": 1.50}`},
+		{"/meta/key", `{"meta":{"key":null}}`, `{"meta":{}}`},
+		{"/meta/key", `{"a": 1}`, `{"a": 1}`},
+		{"/meta/0", `{"meta": [1]}`, `{"meta": [1]}`},
+		{"", `{"": 1}`, `{"": 1}`},
+		{"/key", `not JSON`, `not JSON`},
+	} {
+		require.Equal(t, tt.want, string(jsonedit.Without([]byte(tt.doc), tt.pointer)), "%s in %s", tt.pointer, tt.doc)
 	}
 }

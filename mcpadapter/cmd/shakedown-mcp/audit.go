@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/audit"
 	"github.com/shakedown-go/shakedown/contract/findings"
@@ -33,24 +34,22 @@ import (
 // auditing is one call of shakedown-mcp audit: what was typed, and the servers that it has started.
 type auditing struct {
 	flags   *flag.FlagSet
-	getenv  func(string) string
 	options audit.Options
 	command []string // of the server; nil: it is at url
 	url     string
 	header  http.Header
-	client  *http.Client
 
 	reset, stateURL, stateResource string
 	proxies                        []proxied
 	reads                          []string
-	examples, session              string // files
-	recorded                       map[string]json.RawMessage
+	examples, session              string          // files
+	recorded                       []findings.Call // in the session
 	dry                            bool
 	files                          map[string]*string // to write, by form
 
 	mu   sync.Mutex
-	live map[*process]bool
-	over bool // no process starts any more
+	ends []func() // of the processes that were started
+	over bool     // no process starts any more
 }
 
 // A proxied is an API that the server reaches through a proxy: by a variable of that name, or by its own address, whose
@@ -60,8 +59,8 @@ type proxied struct{ name, host, to, answer string }
 const auditExample = `shakedown-mcp audit --allow create_refund --proxy 'https://api.example.com={"id":"r1"}' -- ./payments-mcp-server stdio`
 
 // runAudit makes the audit, and returns the status to exit with: those of [report.ExitCode].
-func runAudit(ctx context.Context, args []string, getenv func(string) string, out, problems io.Writer) int {
-	a := &auditing{getenv: getenv, header: http.Header{}, live: map[*process]bool{}, files: map[string]*string{}}
+func runAudit(ctx context.Context, args []string, out, problems io.Writer) int {
+	a := &auditing{header: http.Header{}, files: map[string]*string{}}
 	defer a.endAll()
 	a.declare()
 	status, err := a.run(ctx, args, out)
@@ -135,7 +134,8 @@ func (a *auditing) declare() {
 		"it runs before each world, while the server is ended")
 	f.Func("example", "the arguments of a call that succeeds: `TOOL=JSON`; may be repeated", func(s string) error {
 		tool, args, _ := strings.Cut(s, "=")
-		return a.addExample(tool, json.RawMessage(args))
+		o.Example[tool] = json.RawMessage(args)
+		return given(tool != "" && json.Valid(o.Example[tool]))
 	})
 	f.Func("key", "the argument that is the idempotency key, if its name does not tell: `TOOL=/POINTER`; may be repeated",
 		func(s string) error {
@@ -180,7 +180,7 @@ func given(is bool) error {
 
 // secret returns the value of a variable, which no output repeats.
 func (a *auditing) secret(variable string) string {
-	value := a.getenv(variable)
+	value := os.Getenv(variable)
 	bare := value[strings.LastIndexByte(value, ' ')+1:] // of "Bearer TOKEN"
 	a.options.Secrets = append(a.options.Secrets, value, bare)
 	return value
@@ -188,11 +188,6 @@ func (a *auditing) secret(variable string) string {
 
 // known takes out the secrets that are known. What the audit writes has no others: it has redacted its evidence.
 func (a *auditing) known() *redact.Redactor { return redact.New(a.options.Secrets, 0) }
-
-func (a *auditing) addExample(tool string, args json.RawMessage) error {
-	a.options.Example[tool] = args
-	return given(tool != "" && json.Valid(args))
-}
 
 // read reads what was typed, and the files that are named there.
 func (a *auditing) read(args []string) error {
@@ -211,11 +206,11 @@ func (a *auditing) read(args []string) error {
 	demand(a.url != "" || len(a.header) == 0, "--header or --token", "without --url", "with --url")
 	demand(a.url == "" || len(a.proxies) == 0, "--proxy", "with --url", "with a command, which is told the address")
 	states := 0
-	for _, is := range []bool{a.options.StateTool != "", a.stateResource != "", a.stateURL != "", len(a.proxies) > 0} {
-		if is {
+	a.flags.Visit(func(f *flag.Flag) {
+		if strings.HasPrefix(f.Name, "state-") || f.Name == "proxy" {
 			states++
 		}
-	}
+	})
 	demand(states < 2, "state", "given twice", "one of --state-tool, --state-resource, --state-url and --proxy")
 	taken := map[string]bool{}
 	for _, path := range []string{a.examples, a.session} {
@@ -225,8 +220,6 @@ func (a *auditing) read(args []string) error {
 		cmdline.Writable(wrong, *a.files[form], taken)
 	}
 	a.readExamples(wrong)
-	a.readSession(wrong)
-	a.client = client.WithHeader(nil, a.url, a.header)
 	for _, entry := range os.Environ() { // the server has them too
 		name, value, _ := strings.Cut(entry, "=")
 		const short = 8 // may be a part of any word
@@ -237,62 +230,53 @@ func (a *auditing) read(args []string) error {
 	return wrong.Err()
 }
 
-// readExamples reads the file of --examples. What was typed stays.
+// readExamples reads the files of --examples and --session. What was typed stays.
 func (a *auditing) readExamples(wrong *fielderror.List) {
-	if a.examples == "" {
-		return
-	}
-	var all map[string]json.RawMessage
-	doc, err := os.ReadFile(a.examples)
-	if err == nil {
-		err = json.Unmarshal(doc, &all)
-	}
-	if err != nil {
-		wrong.Because("--examples", a.examples, err, "a JSON object with the arguments by tool")
-	}
-	for tool, args := range all {
-		if a.options.Example[tool] == nil {
-			wrong.Add(a.addExample(tool, args))
+	if a.examples != "" {
+		var all map[string]json.RawMessage
+		doc, err := os.ReadFile(a.examples)
+		if err == nil {
+			err = json.Unmarshal(doc, &all)
 		}
+		if err != nil {
+			wrong.Because("--examples", a.examples, err, "a JSON object with the arguments by tool")
+		}
+		for tool, args := range all {
+			if a.options.Example[tool] == nil {
+				a.options.Example[tool] = args
+			}
+		}
+	}
+	if a.session != "" {
+		s, err := replay.ReadFile(a.session)
+		if err != nil {
+			wrong.Because("--session", a.session, err, "a session, as shakedown import makes of a trace")
+			return
+		}
+		a.recorded = s.Calls
 	}
 }
 
-// readSession takes the first call of each tool that succeeded, where nothing else gives arguments.
-func (a *auditing) readSession(wrong *fielderror.List) {
-	if a.session == "" {
-		return
-	}
-	s, err := replay.ReadFile(a.session)
-	if err != nil {
-		wrong.Because("--session", a.session, err, "a session, as shakedown import makes of a trace")
-		return
-	}
-	a.recorded = map[string]json.RawMessage{}
-	for i := range s.Calls {
-		c := &s.Calls[i]
-		tool := c.Tool
-		if parts := strings.SplitN(tool, "__", 3); len(parts) == 3 && parts[0] == "mcp" { // mcp__SERVER__TOOL
-			tool = parts[2]
-		}
-		whole := len(c.Args) > 0 && !c.Truncated
-		if c.Type != findings.Model && c.Failure() == nil && whole && a.recorded[tool] == nil {
-			a.recorded[tool] = c.Args
-		}
-	}
-}
-
-// ask asks the server what it claims, and takes the recorded calls of tools that it has: a session may have others.
+// ask asks the server what it claims, and takes the first recorded call of each of its tools that succeeded, where
+// nothing else gives arguments: a session may have calls of other tools.
 func (a *auditing) ask(ctx context.Context, first *target) error {
 	tools, err := first.Tools(ctx)
 	if err != nil {
 		return err
 	}
-	for _, t := range tools {
-		if args := a.recorded[t.Name]; args != nil && a.options.Example[t.Name] == nil {
-			_ = a.addExample(t.Name, args) //nolint:errcheck // it is JSON
+	for i := range a.recorded {
+		c := &a.recorded[i]
+		name := c.Tool
+		if parts := strings.SplitN(name, "__", 3); len(parts) == 3 && parts[0] == "mcp" { // mcp__SERVER__TOOL
+			name = parts[2]
+		}
+		known := slices.ContainsFunc(tools, func(t chaos.Tool) bool { return t.Name == name })
+		whole := len(c.Args) > 0 && !c.Truncated
+		if known && whole && c.Type != findings.Model && c.Failure() == nil && a.options.Example[name] == nil {
+			a.options.Example[name] = c.Args
 		}
 	}
-	a.options.Claims, err = client.Claims(ctx, first.current())
+	a.options.Claims, err = client.Claims(ctx, first.session.Load())
 	return err
 }
 
@@ -307,7 +291,9 @@ func (a *auditing) run(ctx context.Context, args []string, out io.Writer) (statu
 	}
 	defer func() { err = errors.Join(err, first.close()) }()
 	o := &a.options
-	if err := a.ask(ctx, first); err != nil {
+	asking, cancel := context.WithTimeout(ctx, beginning)
+	defer cancel()
+	if err := a.ask(asking, first); err != nil {
 		return 0, err
 	}
 	o.StateNote = a.stateNote()

@@ -174,7 +174,7 @@ func auditOf(t *testing.T, args ...string) (status int, tools map[string]audit.T
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "result.json")
 	var out, problems bytes.Buffer
-	status = runAudit(t.Context(), append(append([]string{"--json", file}, quick...), args...), os.Getenv, &out, &problems)
+	status = runAudit(t.Context(), append(append([]string{"--json", file}, quick...), args...), &out, &problems)
 	var r audit.Result
 	tools = map[string]audit.ToolResult{}
 	if doc, err := os.ReadFile(file); err == nil {
@@ -230,6 +230,7 @@ func TestAuditIntercepts(t *testing.T) {
 	}
 	s := newShop(t)
 	t.Setenv("SHOP_API", "https://api.shop.test")
+	t.Setenv("TMPDIR", t.TempDir()) // of this run alone
 	for _, to := range []string{s.URL, `{"id":"r1"}`} {
 		status, tools, said := auditOf(t, "--proxy", "https://api.shop.test="+to, "--allow", "refund", "--", self(t))
 		assert.Equal(t, 1, status, said)
@@ -316,7 +317,7 @@ func TestAuditOverHTTP(t *testing.T) {
 		assert.Contains(t, tools["capture"].NotTried, "restarted")
 		_, _, said = auditOf(t, append(flags, "--allow", "capture", "--reset", "echo $SHOP_API_TOKEN; exit 7")...)
 		assert.NotContains(t, said, theSecret)
-		assert.Contains(t, said, "exit status 7")
+		assert.Contains(t, strings.Join(strings.Fields(said), " "), "exit status 7")
 	}
 }
 

@@ -65,8 +65,8 @@ func newInterceptor(hosts map[string]http.Handler) (*interceptor, error) {
 }
 
 // env are the variables by which the libraries of Go, Python, Node.js and OpenSSL find a proxy and trust it.
-func (i *interceptor) env(address string) []string {
-	return []string{"HTTPS_PROXY=http://" + address, "https_proxy=http://" + address, "NO_PROXY=", "no_proxy=",
+func (i *interceptor) env(at string) []string {
+	return []string{"HTTPS_PROXY=" + at, "https_proxy=" + at, "NO_PROXY=", "no_proxy=",
 		"NODE_USE_ENV_PROXY=1", "SSL_CERT_FILE=" + i.file, "REQUESTS_CA_BUNDLE=" + i.file, "NODE_EXTRA_CA_CERTS=" + i.file}
 }
 

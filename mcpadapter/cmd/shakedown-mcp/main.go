@@ -39,9 +39,9 @@ func main() {
 		os.Args = os.Args[1:]
 		os.Exit(program.Main(server()))
 	case "audit":
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 		context.AfterFunc(ctx, stop) // a second Ctrl-C then ends the process at once
-		os.Exit(runAudit(ctx, os.Args[2:], os.Getenv, os.Stdout, os.Stderr))
+		os.Exit(runAudit(ctx, os.Args[2:], os.Stdout, os.Stderr))
 	case "help", "--help", "-help", "-h":
 		fmt.Println("shakedown-mcp serve [FLAGS]\n  serves contracts and timelines as MCP tools; serve --help has the flags.\n\n" +
 			"shakedown-mcp audit [FLAGS] -- COMMAND ARG...\n  finds out which tools of an MCP server are safe to call twice; audit --help has the flags.")

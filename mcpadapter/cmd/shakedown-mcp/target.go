@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -35,9 +36,8 @@ const (
 type target struct {
 	of *auditing
 
-	mu      sync.Mutex
-	session *mcp.ClientSession
-	process *process // nil: the server is at a URL, or has ended
+	session atomic.Pointer[mcp.ClientSession] // nil: the server has ended
+	process atomic.Pointer[process]           // nil: also of a server at a URL
 	proxies []*audit.Proxy
 	ends    []func() error // of what serves the proxies
 	env     []string       // by which the server finds them
@@ -62,14 +62,14 @@ func (t *target) serveProxies(ctx context.Context) error {
 	for _, p := range t.of.proxies {
 		to := p.to
 		if p.answer != "" {
-			address, err := t.serve(ctx, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			at, err := t.serve(ctx, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
 				_, _ = io.WriteString(w, p.answer)
 			}))
 			if err != nil {
 				return err
 			}
-			to = "http://" + address
+			to = at
 		}
 		proxy, err := audit.NewProxy(to, t.of.reads...)
 		if err != nil {
@@ -80,11 +80,11 @@ func (t *target) serveProxies(ctx context.Context) error {
 			hosts[p.host] = proxy
 			continue
 		}
-		address, err := t.serve(ctx, proxy)
+		at, err := t.serve(ctx, proxy)
 		if err != nil {
 			return err
 		}
-		t.env = append(t.env, p.name+"=http://"+address)
+		t.env = append(t.env, p.name+"="+at)
 	}
 	if len(hosts) == 0 {
 		return nil
@@ -94,13 +94,13 @@ func (t *target) serveProxies(ctx context.Context) error {
 		return err
 	}
 	t.ends = append(t.ends, between.end)
-	address, err := t.serve(ctx, between)
-	t.env = append(t.env, between.env(address)...)
+	at, err := t.serve(ctx, between)
+	t.env = append(t.env, between.env(at)...)
 	return err
 }
 
-// serve serves a handler on this machine alone, until the target is closed.
-func (t *target) serve(ctx context.Context, h http.Handler) (address string, err error) {
+// serve serves a handler at a URL of this machine alone, until the target is closed.
+func (t *target) serve(ctx context.Context, h http.Handler) (at string, err error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
@@ -108,15 +108,15 @@ func (t *target) serve(ctx context.Context, h http.Handler) (address string, err
 	server := &http.Server{Handler: h, ReadHeaderTimeout: beginning}
 	t.ends = append(t.ends, server.Close)
 	go func() { _ = server.Serve(listener) }() // ends with Close
-	return listener.Addr().String(), nil
+	return "http://" + listener.Addr().String(), nil
 }
 
 // begin starts the server and opens a session with it.
 func (t *target) begin(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, beginning)
 	defer cancel()
-	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: t.of.url, HTTPClient: t.of.client,
-		DisableStandaloneSSE: true}
+	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: t.of.url,
+		HTTPClient: client.WithHeader(nil, t.of.url, t.of.header), DisableStandaloneSSE: true}
 	var own *process
 	if t.of.url == "" {
 		own, err = t.of.start(t.env)
@@ -127,38 +127,35 @@ func (t *target) begin(ctx context.Context) (err error) {
 	}
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "shakedown-mcp", Version: "audit"}, nil).Connect(ctx, transport, nil)
 	if err != nil && own != nil {
-		if err = errors.Join(err, own.Close()); own.said.String() != "" {
+		if own.end(); own.said.String() != "" {
 			err = fmt.Errorf("%w\nits standard error ends in: %s", err, own.said)
 		}
 	}
 	if err != nil {
 		return fmt.Errorf("shakedown-mcp: the server did not begin: %w", err)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.session, t.process = session, own
+	t.session.Store(session)
+	t.process.Store(own)
 	return nil
 }
 
 // end ends the session and the process for good.
-func (t *target) end() error {
-	t.mu.Lock()
-	session, own := t.session, t.process
-	t.session, t.process = nil, nil
-	t.mu.Unlock()
-	if session != nil {
+func (t *target) end() {
+	if session := t.session.Swap(nil); session != nil {
 		_ = session.Close() //nolint:errcheck // of a server that may have ended by itself
 	}
-	if own != nil {
-		return own.Close()
+	if own := t.process.Swap(nil); own != nil {
+		own.end()
 	}
-	return nil
 }
 
-func (t *target) restart(ctx context.Context) error { return errors.Join(t.end(), t.begin(ctx)) }
+func (t *target) restart(ctx context.Context) error {
+	t.end()
+	return t.begin(ctx)
+}
 
-func (t *target) close() error {
-	err := t.end()
+func (t *target) close() (err error) {
+	t.end()
 	for _, end := range t.ends {
 		err = errors.Join(err, end())
 	}
@@ -175,18 +172,12 @@ func (t *target) reset(ctx context.Context) error {
 	return err
 }
 
-func (t *target) current() *mcp.ClientSession {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.session
-}
-
 func (t *target) Tools(ctx context.Context) ([]chaos.Tool, error) {
-	return client.Registry(t.current()).Tools(ctx)
+	return client.Registry(t.session.Load()).Tools(ctx)
 }
 
 func (t *target) CallTool(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
-	result, err := client.Registry(t.current()).CallTool(ctx, name, args)
+	result, err := client.Registry(t.session.Load()).CallTool(ctx, name, args)
 	return result, t.told(err)
 }
 
@@ -219,7 +210,7 @@ func (t *target) world() *audit.World {
 
 // resource reads the resource that is the state.
 func (t *target) resource(ctx context.Context) (any, error) {
-	session := t.current()
+	session := t.session.Load()
 	if session == nil {
 		return nil, errors.New("shakedown-mcp: the server has ended")
 	}
@@ -254,80 +245,74 @@ func (t *target) requests(ctx context.Context) (any, error) {
 	return all, nil
 }
 
-// A process is a run of the server's command. Close ends it, with all that it has started.
+// A process is a run of the server's command, to whose input it writes.
 type process struct {
-	of    *auditing
-	cmd   *exec.Cmd
-	in    io.WriteCloser
-	out   io.Reader
-	said  *processgroup.Tail
-	close func() error
+	io.Writer
+	out  io.Reader
+	said *processgroup.Tail
+	end  func() // with all that it has started
 }
 
 // start starts the command.
 func (a *auditing) start(env []string) (*process, error) {
-	p := &process{of: a, cmd: exec.Command(a.command[0], a.command[1:]...), said: new(processgroup.Tail)}
-	processgroup.Lead(p.cmd)
-	p.cmd.Env, p.cmd.Stderr = append(os.Environ(), env...), p.said
-	var problems [3]error
-	p.in, problems[0] = p.cmd.StdinPipe()
-	p.out, problems[1] = p.cmd.StdoutPipe()
-	p.close = sync.OnceValue(p.end)
+	cmd := exec.Command(a.command[0], a.command[1:]...)
+	processgroup.Lead(cmd)
+	in, wrongIn := cmd.StdinPipe()
+	out, wrongOut := cmd.StdoutPipe()
+	p := &process{Writer: in, out: out, said: new(processgroup.Tail)}
+	cmd.Env, cmd.Stderr = append(os.Environ(), env...), p.said
+	p.end = sync.OnceFunc(func() {
+		_ = in.Close() //nolint:errcheck // it may have ended by itself
+		endProcess(cmd)
+	})
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.over {
 		return nil, context.Canceled
 	}
-	if problems[2] = p.cmd.Start(); problems[2] == nil {
-		a.live[p] = true
+	err := errors.Join(wrongIn, wrongOut, cmd.Start())
+	if err == nil {
+		a.ends = append(a.ends, p.end)
 	}
-	return p, errors.Join(problems[:]...)
+	return p, err
 }
 
-func (p *process) Write(data []byte) (int, error) { return p.in.Write(data) }
+// Close is for the session that writes to the process.
+func (p *process) Close() error {
+	p.end()
+	return nil
+}
 
-func (p *process) Close() error { return p.close() }
-
-// end closes the input of the process, then asks it to end, then kills it, and last what it has left behind. What it
-// wrote to its output is read until then, since a process whose output nobody reads may end in the middle of its work.
-func (p *process) end() error {
-	_ = p.in.Close() //nolint:errcheck // it may have ended by itself
-	ended := make(chan error, 1)
-	go func() { ended <- p.cmd.Wait() }()
-	leader := p.cmd.Process.Pid
-	for _, step := range []struct {
-		do       func(leader int)
-		patience time.Duration
-	}{{func(int) {}, endOfInput}, {processgroup.AskToEnd, askedToEnd}} {
-		step.do(leader)
+// endProcess waits for a process whose input has ended, then asks it to end, then kills it, and last what it has left
+// behind. What it writes to its output is read until then, since a process whose output nobody reads may end in the
+// middle of its work.
+func endProcess(cmd *exec.Cmd) {
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() //nolint:errcheck // how it ended does not matter
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(endOfInput):
+		processgroup.AskToEnd(cmd.Process.Pid)
 		select {
 		case <-ended:
-			ended <- nil
-		case <-time.After(step.patience):
-			continue
+		case <-time.After(askedToEnd):
 		}
-		break
 	}
-	processgroup.Kill(leader)
+	processgroup.Kill(cmd.Process.Pid)
 	<-ended
-	p.of.mu.Lock()
-	defer p.of.mu.Unlock()
-	delete(p.of.live, p)
-	return nil
 }
 
 // endAll ends the processes that are left, such as those of a run that was interrupted.
 func (a *auditing) endAll() {
 	a.mu.Lock()
 	a.over = true
-	var left []*process
-	for p := range a.live {
-		left = append(left, p)
-	}
 	a.mu.Unlock()
 	var ending sync.WaitGroup
-	for _, p := range left {
-		ending.Go(func() { _ = p.Close() })
+	for _, end := range a.ends {
+		ending.Go(end)
 	}
 	ending.Wait()
 }
@@ -339,7 +324,8 @@ func (a *auditing) runReset(ctx context.Context) error {
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = said, said, askedToEnd
 	processgroup.Lead(cmd)
 	cmd.Cancel = func() error { processgroup.Kill(cmd.Process.Pid); return nil }
-	if err := cmd.Run(); err != nil {
+	err := cmd.Run()
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) { // what it left running may hold its output
 		return fmt.Errorf("shakedown-mcp: the command of --reset: %w: %s", err, said)
 	}
 	return nil
