@@ -24,9 +24,10 @@ import (
 // Habits mend a defect if in runs of all its cells, under the rules of their scenarios and under the habits, the
 // invariants hold; its faults were delivered, as many as the defect has and on the same targets, or else are when
 // they are injected by the numbers of their calls; the run of the fewest faults holds too; and whatever held in
-// other cells and without faults holds under the habits. Of equal cells one is run for the latter. A call that only
-// fails, in place of the defect's faults, breaks nothing under the habits that it does not break without: else they
-// would hide the failure from the agent. What is undecided is not mended, and must not break.
+// other cells and without faults holds under the habits. Of equal cells one is run for the latter. Calls that only fail,
+// or time out before the work, in place of the defect's faults, break nothing under the habits that they do not break
+// for the same reason without, at each set of targets that the defect has: else they would hide the failure from the
+// agent. What is undecided is not mended, and must not break.
 //
 // Errors are those of [Explain]. What was found before the end of ctx is in r.
 func Cure(ctx context.Context, m *contract.Matrix, r *contract.Report, o *Options) error {
@@ -59,7 +60,8 @@ type ailing struct {
 	d       *contract.Defect
 	cells   []brokenCell // of copies the first
 	targets []string
-	fewest  *sourceRun // the run of its fewest faults; nil: it cannot be made, or does not break
+	fewest  *sourceRun   // the run of its fewest faults; nil: it cannot be made, or does not break
+	failing []*sourceRun // runs of faults whose calls are to fail only: one for each set of its targets
 
 	test    stats.SPRT // of a random agent: whether its cells break
 	singles []attempt  // of each habit alone
@@ -373,6 +375,7 @@ func (a *ailing) learn(ask askFunc) {
 		a.learnRate(ask)
 	default:
 		a.findFewest(ask)
+		a.findFailing()
 	}
 }
 
@@ -407,6 +410,37 @@ func (a *ailing) findFewest(ask askFunc) {
 		}
 		return
 	}
+}
+
+// findFailing lists a run for each set of targets of the defect: that of its fewest faults, or else of all faults that
+// a cell met there.
+func (a *ailing) findFailing() {
+	known := map[string]bool{}
+	if a.fewest != nil {
+		a.failing = append(a.failing, a.fewest)
+		known[fmt.Sprintf("%q", targetsOf(a.needsOf(a.d.Deliveries, nil)))] = true
+	}
+	for i := range a.cells {
+		run, targets := &sourceRun{source: a.byNumber(&a.cells[i])}, targetsOf(a.cells[i].needs)
+		for k := range run.Parts {
+			if slices.Contains(targets, run.Parts[k].Target) {
+				run.set = append(run.set, k)
+			}
+		}
+		if key := fmt.Sprintf("%q", targets); !known[key] && len(run.set) > 0 { // a random agent may have met none
+			known[key], a.failing = true, append(a.failing, run)
+		}
+	}
+}
+
+func targetsOf(needs map[need]int) (all []string) {
+	for n := range needs {
+		if !slices.Contains(all, n.target) {
+			all = append(all, n.target)
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // byNumber is a cell whose faults are injected by the numbers of their calls in lane and target: a habit may change

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +25,54 @@ import (
 func looker(does func(call func(string) (string, error)) string) plant {
 	return plant{name: "looker", tools: onlyReader, does: does, fails: "get", when: when.First(1),
 		fault: fault.Fail(fault.ErrUnavailable), holds: right}
+}
+
+// trusting is a plant that tries twice to pay, and whose first reply is lost.
+func trusting(succeeded func(said string, err error) bool) plant {
+	return plant{name: "trusting", tools: onlyWriter, fails: "pay", when: when.First(1), fault: fault.LoseReply(),
+		does: func(call func(string) (string, error)) string {
+			for range 2 {
+				if succeeded(call("pay")) {
+					return "paid"
+				}
+			}
+			return "failed"
+		},
+		holds: func(l *ledger, target, said string, _ *contract.Observation) bool {
+			return said != "gave up" && (l.done[target+"pay"] == 1) == (said == "paid")
+		}}
+}
+
+// twoTools is an agent that reads the receipt of one tool, and takes any result of another for a success. The first reply
+// of each is lost in a scenario.
+func twoTools() *contract.Matrix {
+	m := lacking(plant{name: "two", fails: "pay", when: when.First(1), fault: fault.LoseReply(),
+		tools: func(l *ledger, p string) []chaos.ToolFunc {
+			return []chaos.ToolFunc{writer(l, p+"pay", ""), writer(l, p+"ship", "")}
+		},
+		does: func(call func(string) (string, error)) (all string) {
+			for _, tool := range []string{"pay", "ship"} {
+				for range 2 {
+					if out, err := call(tool); err == nil {
+						if tool == "ship" || strings.Contains(out, "receipt") {
+							all += tool
+						}
+						break
+					}
+				}
+			}
+			return all
+		},
+		holds: func(l *ledger, target, said string, _ *contract.Observation) bool {
+			for _, tool := range []string{"pay", "ship"} {
+				if n := l.done[target+tool]; n > 1 || n == 0 && strings.Contains(said, tool) {
+					return false
+				}
+			}
+			return true
+		}})
+	m.Scenarios = append(m.Scenarios, contract.Under("s1", chaos.Rule{Target: "t0.ship", When: when.First(1), Fault: fault.LoseReply()}))
+	return m
 }
 
 // theCure is that of the only defect of a matrix.
@@ -88,19 +137,31 @@ func TestCureOfWhatHabitsCannotMend(t *testing.T) {
 			return m
 		}, why: "under bounded retries with back-off its cells hold, but s0/one-read/1 breaks"},
 		{name: "a habit only hides the failure", m: func() *contract.Matrix {
-			p := plant{name: "trusting", tools: onlyWriter, fails: "pay", when: when.First(1), fault: fault.LoseReply(),
-				does: func(call func(string) (string, error)) string { // it takes any result for a success
-					for range 2 {
-						if _, err := call("pay"); err == nil {
-							return "paid"
-						}
-					}
-					return "failed"
-				},
-				holds: func(l *ledger, target, said string, _ *contract.Observation) bool {
-					return (l.done[target+"pay"] == 1) == (said == "paid")
-				}}
+			return lacking(trusting(func(_ string, err error) bool { return err == nil }))
+		}, why: "under telling a tool's failure in a fixed form its cells hold, but fine-0 where its calls only fail breaks"},
+		{name: "it hides one that another reason broke before", m: func() *contract.Matrix {
+			p := trusting(func(_ string, err error) bool { return err == nil })
+			does := p.does
+			p.does = func(call func(string) (string, error)) string {
+				gaveUp := false
+				said := does(func(tool string) (string, error) {
+					out, err := call(tool)
+					gaveUp = gaveUp || err != nil && !errors.Is(err, fault.ErrTimeout)
+					return out, err
+				})
+				return map[bool]string{true: "gave up", false: said}[gaveUp]
+			}
 			return lacking(p)
+		}, why: "under telling a tool's failure in a fixed form its cells hold, but fine-0 where its calls only fail breaks for another reason"},
+		{name: "it hides a time-out alone", m: func() *contract.Matrix {
+			return lacking(trusting(func(said string, err error) bool { return err == nil && !strings.Contains(said, "unavailable") }))
+		}, why: "under telling a tool's failure in a fixed form its cells hold, but fine-0 where its calls time out before the work breaks"},
+		{name: "it hides failures of one of the defect's tools", m: twoTools,
+			why: "under telling a tool's failure in a fixed form its cells hold, but fine-0 where its calls only fail breaks"},
+		{name: "of the other scenario's", m: func() *contract.Matrix {
+			m := twoTools()
+			slices.Reverse(m.Scenarios)
+			return m
 		}, why: "under telling a tool's failure in a fixed form its cells hold, but fine-0 where its calls only fail breaks"},
 		{name: "what was undecided breaks", m: func() *contract.Matrix {
 			m := lacking(looker(looksUp(1)))

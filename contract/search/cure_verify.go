@@ -23,6 +23,8 @@ func (c *curer) verify(ask askFunc, set habitSet, copies bool, all ...*ailing) (
 			if said := outcomeOf(run, f.Cell.Invariant, c.needsOf(a.d.Deliveries, nil)); !said.held() {
 				return nil, said.of("the run of its fewest faults"), true
 			}
+		}
+		for _, f := range a.failing {
 			if refused = c.verifyFailures(ask, set, f); refused != "" {
 				return nil, refused, false
 			}
@@ -62,33 +64,66 @@ func (a *ailing) each() (all []brokenCell) {
 	return all
 }
 
-// verifyFailures makes the run in which the calls of the fewest faults only fail, under habits and without. Habits that
-// keep a failure from the agent may mend a defect, and make the agent tell of work that was not done.
+// verifyFailures makes the runs in which the calls of some faults only fail, and in which they time out before the
+// work, under habits and without. Habits that keep a failure from the agent may mend a defect, and make the agent tell
+// of work that was not done. Where it breaks without habits as well, it must break for the same reason.
 func (c *curer) verifyFailures(ask askFunc, set habitSet, f *sourceRun) (refused string) {
-	fails := map[int]swap{}
-	for _, k := range f.set {
-		if w := ladder(&f.Parts[k]); len(w) > 0 {
-			fails[k] = w[0]
+	for n, where := range []string{" where its calls only fail", " where its calls time out before the work"} {
+		fails := map[int]swap{}
+		for _, k := range f.set {
+			if w := plainFailures(&f.Parts[k]); n < len(w) {
+				fails[k] = w[n]
+			}
+		}
+		if len(fails) == 0 { // they do no more than that
+			return ""
+		}
+		own, under := c.with(f.request(f.set, fails), nil), c.with(f.request(f.set, fails), set)
+		own.Next = []runRequest{under}
+		base, run := ask(own), ask(under)
+		if base == nil || run == nil {
+			return cutShort
+		}
+		for _, j := range run.States {
+			if base.worsens(run, j.Invariant) <= 0 {
+				continue
+			}
+			if refused = breaks.of(j.Invariant + where); base.judgedBy(j.Invariant).Broke {
+				refused += " for another reason"
+			}
+			return refused
 		}
 	}
-	if len(fails) > 0 { // else they do no more than that
-		_, _, refused = c.compare(ask, f.request(f.set, fails), set, " where its calls only fail", false)
+	return ""
+}
+
+// plainFailures are the faults in the place of a part's that do no more than fail before the work.
+func plainFailures(p *part) []swap {
+	return slices.DeleteFunc(ladder(p), func(w swap) bool { return w.kind == "lost_reply" })
+}
+
+// worsens is 1 if another run breaks an invariant that this one does not break, or not for that reason, -1 if this one
+// breaks what the other does not, and else 0.
+func (s *runDigest) worsens(other *runDigest, invariant string) int {
+	switch was, is := s.judgedBy(invariant), other.judgedBy(invariant); {
+	case is.Broke && !s.Breaks(invariant, is.Shape):
+		return 1
+	case was.Broke && !is.Broke:
+		return -1
 	}
-	return refused
+	return 0
 }
 
 // compare makes a run without habits and under them. refused says what of that which holds without breaks under them,
-// or where it is to be decided, is not.
-func (c *curer) compare(ask askFunc, r runRequest, set habitSet, where string, decided bool) (
-	base, run *runDigest, refused string,
-) {
+// or is not decided.
+func (c *curer) compare(ask askFunc, r runRequest, set habitSet, where string) (base, run *runDigest, refused string) {
 	base, run = ask(c.with(r, nil)), ask(c.with(r, set))
 	if base == nil || run == nil {
 		return nil, nil, cutShort
 	}
 	for _, j := range base.States {
 		if j.Holds() && refused == "" {
-			refused = run.refuses(j.Invariant, decided, j.Invariant+where)
+			refused = run.refuses(j.Invariant, true, j.Invariant+where)
 		}
 	}
 	return base, run, refused
@@ -146,7 +181,7 @@ func (c *curer) verifyCalm(ask askFunc, set habitSet, cure *contract.Cure, all [
 			continue
 		}
 		lists[calm.Key] = true
-		base, run, refused := c.compare(ask, calm, set, " without faults", true)
+		base, run, refused := c.compare(ask, calm, set, " without faults")
 		if refused != "" {
 			return refused
 		}
