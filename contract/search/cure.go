@@ -29,6 +29,9 @@ import (
 // for the same reason without, at each set of targets that the defect has: else they would hide the failure from the
 // agent. What is undecided is not mended, and must not break.
 //
+// Of an agent that does not repeat itself no cell of the defect may break in any of several runs. What breaks in some
+// trials without habits, also within a promised rate, may break under them, but not more often in a sequential test.
+//
 // Errors are those of [Explain]. What was found before the end of ctx is in r.
 func Cure(ctx context.Context, m *contract.Matrix, r *contract.Report, o *Options) error {
 	e, err := newExplainer(m, r, o)
@@ -173,7 +176,7 @@ func newCurer(e *explainer) *curer {
 }
 
 // findHeld lists the runs of the report, of copies one, with what held in them. Of a random agent a field of which a
-// cell broke is not among them: its cells hold now and then.
+// cell broke is not among them, since its cells hold now and then: see verifyVaried.
 func (c *curer) findHeld() {
 	broke := map[[2]string]bool{}
 	for i := range c.report.Cells {
@@ -373,6 +376,7 @@ func (a *ailing) learn(ask askFunc) {
 		a.none("no habit tried: none here can act on its tools")
 	case a.random:
 		a.learnRate(ask)
+		a.findFailing()
 	default:
 		a.findFewest(ask)
 		a.findFailing()

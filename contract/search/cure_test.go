@@ -221,6 +221,18 @@ func TestCureOfAnAgentThatPolls(t *testing.T) {
 	assert.Equal(t, []string{"bounded-retries"}, namesOf(c), c.Why)
 }
 
+// curedInOrder is cured by one worker, which takes the draws of an agent in order.
+func curedInOrder(t *testing.T, m *contract.Matrix) *contract.Report {
+	t.Helper()
+	run := contract.RunOptions{Harness: bubbled(t), Workers: 1}
+	r, err := m.Run(t.Context(), &run)
+	require.NoError(t, err)
+	o := &Options{Run: run, Budget: Budget{Runs: 5000}}
+	require.NoError(t, Explain(t.Context(), m, r, o))
+	require.NoError(t, Cure(t.Context(), m, r, o))
+	return r
+}
+
 // An agent that does not repeat itself is mended only if none of many runs breaks. One worker takes the draws in order.
 func TestCureOfARandomAgent(t *testing.T) {
 	for name, mends := range map[string]bool{"gives up now and then": true, "claims now and then": false} {
@@ -247,12 +259,7 @@ func TestCureOfARandomAgent(t *testing.T) {
 					return nil
 				}
 			}
-			run := contract.RunOptions{Harness: bubbled(t), Workers: 1}
-			r, err := m.Run(t.Context(), &run)
-			require.NoError(t, err)
-			o := &Options{Run: run, Budget: Budget{Runs: 5000}}
-			require.NoError(t, Explain(t.Context(), m, r, o))
-			require.NoError(t, Cure(t.Context(), m, r, o))
+			r := curedInOrder(t, m)
 			require.NotEmpty(t, r.Defects)
 			c := r.Defects[0].Cure
 			if !mends {
@@ -265,6 +272,75 @@ func TestCureOfARandomAgent(t *testing.T) {
 			assert.Equal(t, c.Cells, c.Held)
 			assert.Greater(t, c.Held, 5, "a few runs say nothing")
 		})
+	}
+}
+
+// Of an agent that does not repeat itself habits must not hide a failure either, nor break more often what breaks now
+// and then, within a promised rate.
+func TestCureOfARandomAgentThatTrusts(t *testing.T) {
+	draw, moods := rand.New(rand.NewPCG(36, 2)), rand.New(rand.NewPCG(36, 4)) // each agent has its own
+	lost := trusting(func(_ string, err error) bool { return err == nil })
+	does, holds := lost.does, lost.holds
+	lost.does = func(call func(string) (string, error)) string { return fmt.Sprint(does(call), " ", draw.IntN(1000)) }
+	lost.holds = func(l *ledger, target, said string, o *contract.Observation) bool {
+		verdict, _, _ := strings.Cut(said, " ")
+		return holds(l, target, verdict, o)
+	}
+	down := plant{name: "silent", tools: onlyWriter, fails: "pay", fault: fault.Fail(fault.ErrUnavailable),
+		does: func(call func(string) (string, error)) string { // it does not tell most failures
+			said, mood := "paid", moods.IntN(1000)
+			if _, err := call("pay"); err != nil && mood >= 300 {
+				said = "hello"
+			}
+			return fmt.Sprint(said, " ", mood)
+		},
+		holds: func(_ *ledger, _, said string, _ *contract.Observation) bool {
+			return !strings.HasPrefix(said, "hello")
+		}}
+	promised := lacking(down)
+	promised.Invariants = append(promised.Invariants, contract.Invariant{Name: "true", Severity: contract.High, AtLeast: .5,
+		Needs: contract.NeedState, Check: func(_ context.Context, o *contract.Observation) error {
+			if o.After.(*ledger).done["t0.pay"] == 0 && strings.HasPrefix(o.Response, "paid") {
+				return errors.New("it was not paid")
+			}
+			return nil
+		}})
+	for why, m := range map[string]*contract.Matrix{
+		"fine-0 where its calls only fail breaks more often": lacking(lost), "s0/true breaks more often": promised,
+	} {
+		m.Trials = 12
+		r := curedInOrder(t, m)
+		require.Len(t, r.Defects, 1)
+		assert.Equal(t, "under telling a tool's failure in a fixed form its cells hold, but "+why, r.Defects[0].Cure.Why)
+		assert.Nil(t, r.Cure)
+	}
+}
+
+// Runs that break as often under habits are seldom taken for worse, and those that break much more often are.
+func TestOftener(t *testing.T) {
+	draw := rand.New(rand.NewPCG(36, 3))
+	yes, no := &runDigest{States: []*judged{{Invariant: "i", Broke: true}}}, &runDigest{}
+	nth := func(set habitSet, _ int) runRequest { return runRequest{Detail: len(set)} }
+	broken := func(base, run *runDigest) (was, is bool) { return base.Broke(), run.Broke() }
+	for _, row := range []struct{ without, under, least, most float64 }{
+		{0, 0, 0, 0}, {1, 1, 0, 0}, {.1, .1, 0, .2}, {.3, .3, 0, .2}, {.5, .5, 0, .2}, {.6, .3, 0, .01},
+		{0, .4, .95, 1}, {0, 1, 1, 1}, {.2, 1, .99, 1}, {.5, 1, .95, 1},
+	} {
+		refused := 0
+		for range 1000 {
+			ask := func(r runRequest) *runDigest {
+				if draw.Float64() < []float64{row.without, row.under}[r.Detail] {
+					return yes
+				}
+				return no
+			}
+			if (&curer{}).oftener(ask, nth, habitSet{nil}, broken) {
+				refused++
+			}
+		}
+		t.Log(row, refused)
+		assert.GreaterOrEqual(t, float64(refused)/1000, row.least, "%v", row)
+		assert.LessOrEqual(t, float64(refused)/1000, row.most, "%v", row)
 	}
 }
 

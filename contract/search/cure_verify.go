@@ -44,6 +44,9 @@ func (c *curer) verify(ask askFunc, set habitSet, copies bool, all ...*ailing) (
 	}
 	cure.Cost = mean(cure.Cost, cure.Cells)
 	if refused = c.verifyHeld(ask, set, cure); refused == "" {
+		refused = c.verifyVaried(ask, set, all)
+	}
+	if refused == "" {
 		refused = c.verifyCalm(ask, set, cure, all)
 	}
 	if refused != "" {
@@ -78,20 +81,26 @@ func (c *curer) verifyFailures(ask askFunc, set habitSet, f *sourceRun) (refused
 		if len(fails) == 0 { // they do no more than that
 			return ""
 		}
-		own, under := c.with(f.request(f.set, fails), nil), c.with(f.request(f.set, fails), set)
-		own.Next = []runRequest{under}
-		base, run := ask(own), ask(under)
+		nth := func(set habitSet, n int) runRequest { return c.with(f.request(f.set, fails).numbered(n), set) }
+		base, run := c.pair(ask, nth, set, 0)
 		if base == nil || run == nil {
 			return cutShort
 		}
 		for _, j := range run.States {
-			if base.worsens(run, j.Invariant) <= 0 {
-				continue
+			broken := func(base, run *runDigest) (was, is bool) {
+				now := run.judgedBy(j.Invariant)
+				return base.judgedBy(j.Invariant).Broke && (!now.Broke || base.Breaks(j.Invariant, now.Shape)), now.Broke
 			}
-			if refused = breaks.of(j.Invariant + where); base.judgedBy(j.Invariant).Broke {
-				refused += " for another reason"
+			what := breaks.of(j.Invariant + where)
+			switch was, is := broken(base, run); {
+			case c.random && c.oftener(ask, nth, set, broken):
+				return what + " more often"
+			case c.random || was || !is:
+			case base.judgedBy(j.Invariant).Broke:
+				return what + " for another reason"
+			default:
+				return what
 			}
-			return refused
 		}
 	}
 	return ""
@@ -100,18 +109,6 @@ func (c *curer) verifyFailures(ask askFunc, set habitSet, f *sourceRun) (refused
 // plainFailures are the faults in the place of a part's that do no more than fail before the work.
 func plainFailures(p *part) []swap {
 	return slices.DeleteFunc(ladder(p), func(w swap) bool { return w.kind == "lost_reply" })
-}
-
-// worsens is 1 if another run breaks an invariant that this one does not break, or not for that reason, -1 if this one
-// breaks what the other does not, and else 0.
-func (s *runDigest) worsens(other *runDigest, invariant string) int {
-	switch was, is := s.judgedBy(invariant), other.judgedBy(invariant); {
-	case is.Broke && !s.Breaks(invariant, is.Shape):
-		return 1
-	case was.Broke && !is.Broke:
-		return -1
-	}
-	return 0
 }
 
 // compare makes a run without habits and under them. refused says what of that which holds without breaks under them,
@@ -163,11 +160,41 @@ func (c *curer) verifyHeld(ask askFunc, set habitSet, cure *contract.Cure) (refu
 		if run == nil {
 			return cutShort
 		}
-		if refused := h.brokenIn(run); refused != "" && !c.breaksAnyway(ask, h, set) {
+		broken := func(base, run *runDigest) (was, is bool) { return h.brokenIn(base) != "", h.brokenIn(run) != "" }
+		nth := func(set habitSet, n int) runRequest { return c.nth(h.Cell, set, n) }
+		if refused := h.brokenIn(run); refused != "" && (!c.random || c.oftener(ask, nth, set, broken)) {
 			c.held = slices.Insert(slices.Delete(slices.Clone(held), i, i+1), 0, h)
 			return refused
 		}
 		cure.Kept++
+	}
+	return ""
+}
+
+// verifyVaried compares, of an agent that does not repeat itself, the fields of which some trials broke and others did
+// not: also those within a promised rate. Those of the defects that are to be mended must not break at all.
+func (c *curer) verifyVaried(ask askFunc, set habitSet, all []*ailing) (refused string) {
+	for i := range c.report.Fields {
+		f, trials := &c.report.Fields[i], max(1, c.matrix.Trials)
+		mended := slices.ContainsFunc(all, func(a *ailing) bool {
+			return slices.ContainsFunc(a.cells, func(b brokenCell) bool {
+				return b.Scenario == f.Scenario && b.Invariant == f.Invariant
+			})
+		})
+		brokeIn, not := f.Decided-f.Held+f.Unprovoked, f.Held+f.Inconclusive+f.Undelivered-f.Unprovoked
+		if !c.random || mended || brokeIn == 0 || not == 0 {
+			continue
+		}
+		nth := func(set habitSet, n int) runRequest {
+			at := contract.Cell{Scenario: f.Scenario, Invariant: f.Invariant, Trial: n%trials + 1}
+			return c.nth(at, set, n/trials)
+		}
+		broken := func(base, run *runDigest) (was, is bool) {
+			return base.judgedBy(f.Invariant).Broke, run.judgedBy(f.Invariant).Broke
+		}
+		if c.oftener(ask, nth, set, broken) {
+			return breaks.of(f.Scenario+"/"+f.Invariant) + " more often"
+		}
 	}
 	return ""
 }
@@ -201,24 +228,42 @@ func (h *heldCell) brokenIn(run *runDigest) (refused string) {
 	return refused
 }
 
-// breaksAnyway reports whether what held once breaks as often without habits, of an agent that does not repeat itself.
-func (c *curer) breaksAnyway(ask askFunc, h heldCell, set habitSet) bool {
-	if !c.random {
-		return false
-	}
-	broke := map[bool]int{}
-	for n := range leastCalm {
-		for _, own := range []habitSet{set, nil} {
-			run := ask(c.nth(h.Cell, own, n))
-			if run == nil {
-				return false
-			}
-			if h.brokenIn(run) != "" {
-				broke[own != nil]++
-			}
+// pair makes the n-th run without habits and the one under them; nil: the search was cut.
+func (c *curer) pair(ask askFunc, nth func(habitSet, int) runRequest, set habitSet, n int) (base, run *runDigest) {
+	without := nth(nil, n)
+	without.Next = []runRequest{nth(set, n)}
+	return ask(without), ask(without.Next[0])
+}
+
+// worseOf says for [stats.SPRT] which share of the pairs that differ is worse where habits break something more often.
+const worseOf = .9
+
+// oftener reports whether runs under habits are worse than those without more often than better, of an agent that does
+// not repeat itself: by a sequential test of the pairs that differ (A. Wald, Sequential Analysis, 1947, on double
+// dichotomies), and if that is open after mostRuns, whether more than twice as many are. If the first ones are equal, it
+// makes no further ones. A search that is cut does not clear the habits.
+func (c *curer) oftener(ask askFunc, nth func(habitSet, int) runRequest, set habitSet,
+	broken func(base, run *runDigest) (was, is bool),
+) bool {
+	test := stats.SPRT{P0: .5, P1: worseOf, Alpha: trialAlpha, Beta: trialBeta, Max: mostRuns}
+	worse, differ := 0, 0
+	for n := 0; n < mostRuns && (n < leastCalm || differ > 0); n++ {
+		base, run := c.pair(ask, nth, set, n)
+		if base == nil || run == nil {
+			return true
+		}
+		was, is := broken(base, run)
+		if was == is {
+			continue
+		}
+		if differ++; is {
+			worse++
+		}
+		if standing, err := test.Decide(worse, differ); err != nil || standing.Decision != stats.Open {
+			return standing.Decision == stats.Accepted
 		}
 	}
-	return broke[true] <= broke[false]
+	return worse > 2*(differ-worse)
 }
 
 // learnRate finds out how often the cells of an agent that does not repeat itself break.
