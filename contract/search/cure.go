@@ -253,11 +253,26 @@ func (c *curer) copyOf(r *contract.CellReport) string {
 	return fmt.Sprintf("%q %q copy %d", r.Cell.Scenario, c.probes[r.Cell.Invariant], r.Copy)
 }
 
+// What depends on no draw. Of others, such as a program's own, it is not known.
+var (
+	drawlessTriggers = []string{"always", "first", "after", "nth", "every", "exactly"}
+	drawlessFaults   = []string{"error", "resource_exhaustion", "network_partition", "panic", "disk_full", "auth_expired",
+		"duplicate", "lost_request", "delivered_twice", "silent_no_op", "latency", "timeout", "lost_reply", "hang", "replace",
+		"http_status"}
+	drawlessDelays = []string{"", "fixed", "degrading", "degrading_over"}
+)
+
 // mayDraw reports whether a rule may draw: then equal runs need not be equal with the calls that habits add.
 func mayDraw(r chaos.Rule) bool {
-	d, known := r.When.(chaos.Described)
-	drawless := []string{"always", "first", "after", "nth", "every", "exactly"}
-	return r.When != nil && (!known || !slices.Contains(drawless, d.Describe().Kind))
+	among := func(kinds []string, of any) bool {
+		d, known := of.(chaos.Described)
+		var own struct{ Distribution string } // of latency
+		if known {
+			_ = json.Unmarshal(d.Describe().Params, &own)
+		}
+		return known && slices.Contains(kinds, d.Describe().Kind) && slices.Contains(drawlessDelays, own.Distribution)
+	}
+	return r.When != nil && !among(drawlessTriggers, r.When) || !among(drawlessFaults, r.Fault)
 }
 
 func (c *curer) ailing(d *contract.Defect) *ailing {

@@ -163,6 +163,21 @@ func TestCureOfWhatHabitsCannotMend(t *testing.T) {
 			slices.Reverse(m.Scenarios)
 			return m
 		}, why: "under telling a tool's failure in a fixed form its cells hold, but fine-0 where its calls only fail breaks"},
+		{name: "a habit breaks a copy, of a fault that draws", m: func() *contract.Matrix {
+			m := lacking(looker(looksUp(1)))
+			m.Trials = 8
+			m.Invariants[0].Scenarios = []string{"calm", "s0"}
+			m.Invariants = append(m.Invariants, contract.Invariant{Name: "in-time", Severity: contract.Low,
+				Check: func(_ context.Context, o *contract.Observation) error {
+					if o.Elapsed > 8*time.Second {
+						return errors.New("late")
+					}
+					return nil
+				}})
+			m.Scenarios = append(m.Scenarios, contract.Under("slow", m.Scenarios[1].Rules[0],
+				chaos.Rule{Target: "t0.get", When: when.After(1), Fault: fault.Exponential(10 * time.Second)}))
+			return m
+		}, why: "under bounded retries with back-off its cells hold, but slow/in-time/2 breaks"},
 		{name: "what was undecided breaks", m: func() *contract.Matrix {
 			m := lacking(looker(looksUp(1)))
 			m.Invariants = append(m.Invariants, contract.Invariant{Name: "one-read", Severity: contract.Low,
@@ -342,6 +357,24 @@ func TestOftener(t *testing.T) {
 		assert.GreaterOrEqual(t, float64(refused)/1000, row.least, "%v", row)
 		assert.LessOrEqual(t, float64(refused)/1000, row.most, "%v", row)
 	}
+}
+
+// Runs that are equal without habits are so under them: no pause is drawn by the trial.
+func TestCureOfCopies(t *testing.T) {
+	m := lacking(plant{name: "once", tools: keyedWriter, does: pays(1), fails: "pay", when: when.First(2),
+		fault: fault.Timeout(time.Second), holds: paidOnce})
+	m.Trials = 10
+	r, c := theCure(t, m, Budget{Runs: 1000})
+	require.Equal(t, []string{"bounded-retries", "idempotency-key"}, namesOf(c), c.Why)
+	after, err := m.Run(t.Context(), &contract.RunOptions{Harness: bubbled(t), Around: habits.Around(HabitsOf(c, nil)...), Keep: contract.KeepAll})
+	require.NoError(t, err)
+	took := map[time.Duration]bool{}
+	for i := range after.Cells {
+		if r.Cells[i].Violated {
+			took[after.Cells[i].Observations()[0].Elapsed] = true
+		}
+	}
+	assert.Len(t, took, 1)
 }
 
 // In a world that all cells share, which is reset before each, runs under habits are made one at a time too.

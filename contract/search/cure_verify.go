@@ -24,11 +24,6 @@ func (c *curer) verify(ask askFunc, set habitSet, copies bool, all ...*ailing) (
 				return nil, said.of("the run of its fewest faults"), true
 			}
 		}
-		for _, f := range a.failing {
-			if refused = c.verifyFailures(ask, set, f); refused != "" {
-				return nil, refused, false
-			}
-		}
 		t, runs := attempt{set: set}, a.cells
 		if copies {
 			runs = a.each()
@@ -48,6 +43,13 @@ func (c *curer) verify(ask askFunc, set habitSet, copies bool, all ...*ailing) (
 	}
 	if refused == "" {
 		refused = c.verifyCalm(ask, set, cure, all)
+	}
+	for _, a := range all {
+		for _, f := range a.failing {
+			if refused == "" {
+				refused = c.verifyFailures(ask, set, f)
+			}
+		}
 	}
 	if refused != "" {
 		return nil, refused, false
