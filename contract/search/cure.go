@@ -24,10 +24,10 @@ import (
 // Habits mend a defect if in runs of all its cells, under the rules of their scenarios and under the habits, the
 // invariants hold; its faults were delivered, as many as the defect has and on the same targets, or else are when
 // they are injected by the numbers of their calls; the run of the fewest faults holds too; and whatever held in
-// other cells and without faults holds under the habits. Of equal cells one is run for the latter. Calls that only fail,
-// or time out before the work, in place of the defect's faults, break nothing under the habits that they do not break
-// for the same reason without, at each set of targets that the defect has: else they would hide the failure from the
-// agent. What is undecided is not mended, and must not break.
+// other cells and without faults holds under the habits. Of equal cells one is run for the latter. Calls that only
+// fail, or time out before the work, in place of the defect's faults, break nothing under the habits that they do not
+// break for the same reason without, at each set of targets that the defect has: else they would hide the failure from
+// the agent. What is undecided is not mended, and must not break.
 //
 // Of an agent that does not repeat itself no cell of the defect may break in any of several runs. What breaks in some
 // trials without habits, also within a promised rate, may break under them, but not more often in a sequential test.

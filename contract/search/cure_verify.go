@@ -90,8 +90,8 @@ func (c *curer) verifyFailures(ask askFunc, set habitSet, f *sourceRun) (refused
 		}
 		for _, j := range run.States {
 			broken := func(base, run *runDigest) (was, is bool) {
-				now := run.judgedBy(j.Invariant)
-				return base.judgedBy(j.Invariant).Broke && (!now.Broke || base.Breaks(j.Invariant, now.Shape)), now.Broke
+				before, now := base.judgedBy(j.Invariant), run.judgedBy(j.Invariant)
+				return before.Broke && (!now.Broke || before.Shape == now.Shape), now.Broke
 			}
 			what := breaks.of(j.Invariant + where)
 			switch was, is := broken(base, run); {
@@ -240,10 +240,10 @@ func (c *curer) pair(ask askFunc, nth func(habitSet, int) runRequest, set habitS
 // worseOf says for [stats.SPRT] which share of the pairs that differ is worse where habits break something more often.
 const worseOf = .9
 
-// oftener reports whether runs under habits are worse than those without more often than better, of an agent that does
-// not repeat itself: by a sequential test of the pairs that differ (A. Wald, Sequential Analysis, 1947, on double
-// dichotomies), and if that is open after mostRuns, whether more than twice as many are. If the first ones are equal, it
-// makes no further ones. A search that is cut does not clear the habits.
+// oftener reports whether runs under habits break more often than those beside them without, of an agent that does not
+// repeat itself: by a sequential test of the pairs that differ (A. Wald, Sequential Analysis, 1947, on double
+// dichotomies), and if that is open after mostRuns, whether more than twice as many of these do. If the first pairs are
+// equal, it makes no further ones. A search that is cut does not clear the habits.
 func (c *curer) oftener(ask askFunc, nth func(habitSet, int) runRequest, set habitSet,
 	broken func(base, run *runDigest) (was, is bool),
 ) bool {
