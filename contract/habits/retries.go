@@ -60,8 +60,8 @@ func (o Options) pause(ctx context.Context, c *call, tries int, asked time.Durat
 	return chaos.Sleep(ctx, wait) == nil
 }
 
-// share says how much of the most that may be left out of a pause is, at random from 0 to 1. In virtual time trials of a
-// scenario have equal pauses, so that runs which were equal without habits stay so. Arguments do not count: a key is
+// share says how much of the most that may be left out of a pause is, at random from 0 to 1. In virtual time trials of
+// a scenario have equal pauses, so that runs which were equal without habits stay so. Arguments do not count: a key is
 // another one in each trial.
 func (c *call) share(ctx context.Context, tries int) float64 {
 	in := chaos.FromContext(ctx)
