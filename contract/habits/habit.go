@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"sync/atomic"
@@ -304,15 +303,11 @@ func (r *registry) CallTool(ctx context.Context, name string, args json.RawMessa
 	return t.do(ctx, &call{tool: &t.Tool, args: args, habit: r.Name, next: r.ToolRegistry.CallTool})
 }
 
-// draw returns a random number for a call. In virtual time it is a function of the cell, the lane, the operation and
-// the coordinates, so that a run can be repeated. In real time it is not: two processes that meet the same server must
-// not agree.
-func draw(ctx context.Context, op operation, coordinates ...uint64) uint64 {
-	in := chaos.FromContext(ctx)
-	if in == nil || !in.Virtual() {
-		return rand.Uint64()
-	}
-	h := hash.Combine(hash.Mix(in.Seed()), hash.String(in.Cell()))
+// draw returns a random number for a call: a function of the seed, a cell, the lane, the operation and the coordinates,
+// so that a run can be repeated. In real time nothing is drawn so: two processes that meet the same server must not
+// agree.
+func draw(ctx context.Context, in *chaos.Injector, cell string, op operation, coordinates ...uint64) uint64 {
+	h := hash.Combine(hash.Mix(in.Seed()), hash.String(cell))
 	h = hash.Combine(hash.Combine(h, hash.String(chaos.LaneOf(ctx))), hash.String(op.tool))
 	for _, c := range append(coordinates, op.args) {
 		h = hash.Combine(h, c)

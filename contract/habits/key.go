@@ -93,11 +93,13 @@ func (k *keys) take(ctx context.Context, op operation) (key string, doubted bool
 		}
 		return failed[0], true
 	}
-	if in := chaos.FromContext(ctx); in == nil || !in.Virtual() {
+	in := chaos.FromContext(ctx)
+	if in == nil || !in.Virtual() {
 		return crand.Text(), false
 	}
 	// Lanes run at the same time, so what one of them counts must not depend on another.
 	at := operation{chaos.LaneOf(ctx) + "\n" + op.tool, op.args}
 	k.begun[at]++
-	return fmt.Sprintf("%016x%016x", draw(ctx, op, k.begun[at], 1), draw(ctx, op, k.begun[at], 2)), false
+	half := func(n uint64) uint64 { return draw(ctx, in, in.Cell(), op, k.begun[at], n) }
+	return fmt.Sprintf("%016x%016x", half(1), half(2)), false
 }

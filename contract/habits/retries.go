@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -14,7 +16,8 @@ import (
 // Retries calls again what failed, after a pause that grows (Tries, Wait, MaxWait). It repeats a call of a tool that is
 // declared to change nothing, and another one only where that is known to be safe: the call has the tool's idempotency
 // key, or failed before the work. It does not repeat after a permanent failure, and waits as long as the callee asked
-// for. If the caller's deadline comes before the end of the pause, it does not wait. The name is "bounded-retries".
+// for. If the caller's deadline comes before the end of the pause, it does not wait. In virtual time the pauses are the
+// same in each trial of a scenario. The name is "bounded-retries".
 func Retries(o *Options) *Habit {
 	return o.habit(&Habit{
 		Name: nameRetries, Does: "bounded retries with back-off",
@@ -47,7 +50,7 @@ func (o Options) pause(ctx context.Context, c *call, tries int, asked time.Durat
 	if tries < 32 && o.Wait <= o.MaxWait>>(tries-1) {
 		wait = o.Wait << (tries - 1)
 	}
-	wait -= time.Duration(hash.Unit(draw(ctx, c.operation(), uint64(tries))) * float64(wait) / 4)
+	wait -= time.Duration(c.share(ctx, tries) * float64(wait) / 4)
 	if wait = max(wait, asked); wait > o.MaxWait || ctx.Err() != nil {
 		return false
 	}
@@ -55,6 +58,21 @@ func (o Options) pause(ctx context.Context, c *call, tries int, asked time.Durat
 		return false
 	}
 	return chaos.Sleep(ctx, wait) == nil
+}
+
+// share says how much of the most that may be left out of a pause is, at random from 0 to 1. In virtual time trials of
+// a scenario have equal pauses, so that runs which were equal without habits stay so. Arguments do not count: a key is
+// another one in each trial.
+func (c *call) share(ctx context.Context, tries int) float64 {
+	in := chaos.FromContext(ctx)
+	if in == nil || !in.Virtual() {
+		return rand.Float64()
+	}
+	scenario := in.Cell()
+	if i := strings.LastIndexByte(scenario, '/'); i >= 0 { // the trial comes last
+		scenario = scenario[:i]
+	}
+	return hash.Unit(draw(ctx, in, scenario, operation{tool: c.tool.Name}, uint64(tries)))
 }
 
 // Deadlines ends the context of a call after a time (After). If the tool returns an error then, the caller gets one

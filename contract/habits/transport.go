@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -101,7 +102,12 @@ func (e *exchange) CallTool(ctx context.Context, _ string, args json.RawMessage)
 		if v, _ := jsonedit.ParseValue(args); v.Get(keyHeader).String() != "" {
 			req.Header.Set(keyHeader, v.Get(keyHeader).String())
 		}
-		e.resp, err = e.base.RoundTrip(req)
+		switch e.resp, err = e.base.RoundTrip(req); { // what is wrong, http.Client sees as here
+		case err != nil:
+			e.resp = nil
+		case e.resp == nil:
+			err = fmt.Errorf("habits: the transport (%T) returned a nil *Response with a nil error", e.base)
+		}
 	}
 	if err != nil {
 		cancel()

@@ -254,6 +254,30 @@ func TestTransportBodyOfAFailedTry(t *testing.T) {
 	}
 }
 
+// A base may break the contract of [http.RoundTripper]. The caller gets an error then, as from [http.Client].
+func TestTransportOfAWrongBase(t *testing.T) {
+	tests := []struct {
+		why  string
+		resp *http.Response
+		err  error
+		want string
+	}{
+		{"neither a response nor an error", nil, nil,
+			"habits: the transport (habits_test.roundTripper) returned a nil *Response with a nil error"},
+		{"both: the response is ignored", &http.Response{StatusCode: 200, Body: http.NoBody}, errors.New("reset"), "reset"},
+	}
+	for _, all := range [][]*habits.Habit{nil, {habits.IdempotencyKeys(nil), habits.Retries(nil), habits.Deadlines(nil)}} {
+		for _, tt := range tests {
+			synctest.Test(t, func(t *testing.T) {
+				base := roundTripper(func(*http.Request) (*http.Response, error) { return tt.resp, tt.err })
+				resp, err := habits.Transport(base, all...).RoundTrip(requestOf(t.Context(), t, "POST pay"))
+				assert.EqualError(t, err, tt.want, tt.why)
+				assert.Nil(t, resp, tt.why)
+			})
+		}
+	}
+}
+
 // endless is a body that does not end.
 type endless struct{}
 

@@ -40,12 +40,17 @@ func fewestRandom(n int, run sampler) (c confirmation) {
 	if c.minimal = c.sample(c.set, 0, run); !c.OK {
 		return c
 	}
-	rate := float64(enoughBreaks-1) / float64(c.Runs-1) // unbiased, for runs until so many breaks
-	test := stats.SPRT{P0: rate / 8, P1: rate / 2, Alpha: trialAlpha, Beta: trialBeta, Max: mostTrials}
+	test := testOf(c.Runs)
 	least := fewest.Find(n, func(set []int) (bool, bool) { return run.accepts(test, set) })
 	c = confirmation{set: least.Set, minimal: least.Minimal}
 	c.minimal = c.minimal && c.confirm(freshRuns, freshRuns, run)
 	return c
+}
+
+// testOf is the sequential test of whether it breaks at half its rate, where it broke often enough in so many runs.
+func testOf(runs int) stats.SPRT {
+	rate := float64(enoughBreaks-1) / float64(runs-1) // unbiased, for runs until so many breaks
+	return stats.SPRT{P0: rate / 8, P1: rate / 2, Alpha: trialAlpha, Beta: trialBeta, Max: mostTrials}
 }
 
 // sample makes runs of a set until it broke often enough. ok is false if the search was cut.

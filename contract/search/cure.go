@@ -24,9 +24,13 @@ import (
 // Habits mend a defect if in runs of all its cells, under the rules of their scenarios and under the habits, the
 // invariants hold; its faults were delivered, as many as the defect has and on the same targets, or else are when
 // they are injected by the numbers of their calls; the run of the fewest faults holds too; and whatever held in
-// other cells and without faults holds under the habits. Of equal cells one is run for the latter. A call that only
-// fails, in place of the defect's faults, breaks nothing under the habits that it does not break without: else they
-// would hide the failure from the agent. What is undecided is not mended, and must not break.
+// other cells and without faults holds under the habits. Of equal cells one is run for the latter. Calls that only
+// fail, or time out before the work, in place of the defect's faults, break nothing under the habits that they do not
+// break for the same reason without, at each set of targets that the defect has: else they would hide the failure from
+// the agent. What is undecided is not mended, and must not break.
+//
+// Of an agent that does not repeat itself no cell of the defect may break in any of several runs. What breaks in some
+// trials without habits, also within a promised rate, may break under them, but not more often in a sequential test.
 //
 // Errors are those of [Explain]. What was found before the end of ctx is in r.
 func Cure(ctx context.Context, m *contract.Matrix, r *contract.Report, o *Options) error {
@@ -47,44 +51,41 @@ type curer struct {
 	*explainer
 	habits    []*habits.Habit // those that act on some tool
 	abstained []string        // the others, each with its reason
-	lists     map[string]string
-	random    bool                     // the agent was seen not to repeat itself
-	calmIn    string                   // a scenario in which nothing is broken; "": there is none
-	held      []heldCell               // one for each different run
-	passed    map[string]*atomic.Int64 // calls that passed what the agent was given, by the run
+	random    bool            // the agent was seen not to repeat itself
+	calmIn    string          // a scenario in which nothing is broken; "": there is none
+	held      []heldCell      // one for each different run
 	all       []*ailing
 }
 
 // An ailing defect is one with what is known of it.
 type ailing struct {
 	*curer
-	d        *contract.Defect
-	cells    []brokenCell
-	distinct []int // of the cells, those of which no former one is a copy
-	targets  []string
-	fewest   *sourceRun // the run of its fewest faults; nil: it cannot be made, or does not break
+	d       *contract.Defect
+	cells   []brokenCell // of copies the first
+	targets []string
+	fewest  *sourceRun   // the run of its fewest faults; nil: it cannot be made, or does not break
+	failing []*sourceRun // runs of faults whose calls are to fail only: one for each set of its targets
 
 	test    stats.SPRT // of a random agent: whether its cells break
 	singles []attempt  // of each habit alone
 	tried   []attempt  // those that were decided on
-	chosen  []int      // the numbers of the habits that mend it
+	chosen  partSet    // the numbers of the habits that mend it
 	refused string     // what stood against habits under which its cells hold
 }
 
 // A sourceRun is a run of some faults of a source.
 type sourceRun struct {
-	source *source
-	set    partSet
-	swaps  map[int]swap
+	*source
+	set   partSet
+	swaps map[int]swap
 }
 
 // A brokenCell is a cell that a defect broke.
 type brokenCell struct {
 	contract.Cell
-	like  int          // the first cell of the defect of which it is a copy, perhaps itself
-	alike int          // cells of the defect that are copies of this one, with itself
-	needs map[need]int // the faults without which it would not have broken
-	base  *runDigest   // without habits
+	copies []contract.Cell // the cells of the defect whose runs are equal, with itself
+	needs  map[need]int    // the faults without which it would not have broken
+	base   *runDigest      // without habits
 }
 
 // A heldCell is a cell with the other invariants that held in its run.
@@ -92,6 +93,15 @@ type heldCell struct {
 	contract.Cell
 	held  []string
 	lived []string // did not break, though no fault was delivered or they were undecided
+}
+
+// A curedRun is what is kept of a run of a curer besides.
+type curedRun struct {
+	calls  int // of tools
+	took   time.Duration
+	passed int64        // calls that passed what the agent is given
+	met    map[need]int // faults delivered on calls of the agent: by target, and by target and kind
+	spared []string     // the targets of those calls on which none was
 }
 
 // HabitsOf returns those of all that a cure names, each on its tools alone, for [contract.RunOptions].Around and
@@ -111,15 +121,6 @@ func HabitsOf(c *contract.Cure, all []*habits.Habit) (of []*habits.Habit) {
 // A habitSet are habits around the tools, in the order of the options.
 type habitSet []*habits.Habit
 
-func (s habitSet) key(tools []chaos.Tool) string {
-	var b strings.Builder
-	for _, h := range s {
-		names, _ := h.On(tools)
-		fmt.Fprintf(&b, " %s %q", h.Name, names)
-	}
-	return b.String()
-}
-
 func (s habitSet) shown(tools []chaos.Tool) (all []contract.CureHabit) {
 	for _, h := range s {
 		names, _ := h.On(tools)
@@ -137,14 +138,15 @@ func (s habitSet) String() string {
 }
 
 func newCurer(e *explainer) *curer {
-	c := &curer{explainer: e, lists: e.probeLists(), passed: map[string]*atomic.Int64{},
-		random: e.report.Repeatable == "no"}
+	c := &curer{explainer: e, random: e.report.Repeatable == "no"}
 	digest := e.runs.digest
 	e.runs.digest = func(r runRequest, result *contract.Result) *runDigest {
-		if r.Passed.Load() > mostPassed {
-			return &runDigest{} // which decides nothing
+		run := &runDigest{} // of one with too many calls: it decides nothing
+		if r.Passed.Load() <= mostPassed {
+			run = digest(r, result)
 		}
-		return digest(r, result)
+		run.curedRun = curedRunOf(result.Observations, r.Passed.Load())
+		return run
 	}
 	for i := range e.report.Defects {
 		c.random = c.random || e.report.Defects[i].Runs > 0
@@ -174,7 +176,7 @@ func newCurer(e *explainer) *curer {
 }
 
 // findHeld lists the runs of the report, of copies one, with what held in them. Of a random agent a field of which a
-// cell broke is not among them: its cells hold now and then.
+// cell broke is not among them, since its cells hold now and then: see verifyVaried.
 func (c *curer) findHeld() {
 	broke := map[[2]string]bool{}
 	for i := range c.report.Cells {
@@ -210,9 +212,37 @@ func (c *curer) findHeld() {
 	}
 }
 
-// runOf names the run of a cell: it is judged by all invariants with its prompts.
-func (c *curer) runOf(at contract.Cell) string {
-	return fmt.Sprintf("%q %d %q", at.Scenario, at.Trial, c.lists[at.Invariant])
+// curedRunOf keeps what a run shows beside what was found in it. Calls that middleware makes of its own, such as looks,
+// are none of the agent's: a fault on them does not reach it. Those with which it repeats what a fault met are.
+func curedRunOf(observations []*contract.Observation, passed int64) *curedRun {
+	run := &curedRun{passed: passed, met: map[need]int{}}
+	met := map[operation]bool{} // by the last call
+	for _, o := range observations {
+		run.took += o.Elapsed
+		for i := range o.Events {
+			e := &o.Events[i]
+			if e.Layer == "" {
+				continue // InjectNow: no call
+			}
+			if e.Layer == chaos.LayerTool {
+				run.calls++
+			}
+			op := operationOf(e)
+			own := e.Habit != "" && !met[op]
+			met[op] = e.Delivered && !own
+			switch {
+			case own:
+			case !e.Delivered && !slices.Contains(run.spared, e.Target):
+				run.spared = append(run.spared, e.Target)
+			case e.Delivered:
+				run.met[need{target: e.Target}] += 1 + len(e.Also)
+				if e.Fault != "" { // else its rule alone names it
+					run.met[need{e.Target, e.Fault}]++
+				}
+			}
+		}
+	}
+	return run
 }
 
 // copyOf names the run of a cell, with one name for copies.
@@ -220,20 +250,35 @@ func (c *curer) copyOf(r *contract.CellReport) string {
 	if r.Copy == 0 || c.random || slices.ContainsFunc(c.runner.Rules(r.Cell.Scenario), mayDraw) {
 		return c.runOf(r.Cell)
 	}
-	return fmt.Sprintf("%q %q copy %d", r.Cell.Scenario, c.lists[r.Cell.Invariant], r.Copy)
+	return fmt.Sprintf("%q %q copy %d", r.Cell.Scenario, c.probes[r.Cell.Invariant], r.Copy)
 }
+
+// What depends on no draw. Of others, such as a program's own, it is not known.
+var (
+	drawlessTriggers = []string{"always", "first", "after", "nth", "every", "exactly"}
+	drawlessFaults   = []string{"error", "resource_exhaustion", "network_partition", "panic", "disk_full", "auth_expired",
+		"duplicate", "lost_request", "delivered_twice", "silent_no_op", "latency", "timeout", "lost_reply", "hang", "replace",
+		"http_status"}
+	drawlessDelays = []string{"", "fixed", "degrading", "degrading_over"}
+)
 
 // mayDraw reports whether a rule may draw: then equal runs need not be equal with the calls that habits add.
 func mayDraw(r chaos.Rule) bool {
-	d, known := r.When.(chaos.Described)
-	drawless := []string{"always", "first", "after", "nth", "every", "exactly"}
-	return r.When != nil && (!known || !slices.Contains(drawless, d.Describe().Kind))
+	among := func(kinds []string, of any) bool {
+		d, known := of.(chaos.Described)
+		var own struct{ Distribution string } // of latency
+		if known {
+			_ = json.Unmarshal(d.Describe().Params, &own)
+		}
+		return known && slices.Contains(kinds, d.Describe().Kind) && slices.Contains(drawlessDelays, own.Distribution)
+	}
+	return r.When != nil && !among(drawlessTriggers, r.When) || !among(drawlessFaults, r.Fault)
 }
 
 func (c *curer) ailing(d *contract.Defect) *ailing {
 	a := &ailing{curer: c, d: d}
 	reports := c.cellReports()
-	copies := map[string]int{}
+	places := map[string]int{}
 	for i := range d.Breaks {
 		b := &d.Breaks[i]
 		needs := c.needsOf(d.Deliveries, b.At)
@@ -245,15 +290,14 @@ func (c *curer) ailing(d *contract.Defect) *ailing {
 		for _, cell := range b.Cells {
 			copied := cell.String()
 			if r := reports[cell]; r != nil {
-				copied = c.copyOf(r) + " " + cell.Invariant
+				copied = fmt.Sprintf("%s %s at %q", c.copyOf(r), cell.Invariant, b.At)
 			}
-			like, known := copies[copied]
+			at, known := places[copied]
 			if !known {
-				like, copies[copied] = len(a.cells), len(a.cells)
-				a.distinct = append(a.distinct, like)
+				at, places[copied] = len(a.cells), len(a.cells)
+				a.cells = append(a.cells, brokenCell{Cell: cell, needs: needs})
 			}
-			a.cells = append(a.cells, brokenCell{Cell: cell, like: like, needs: needs})
-			a.cells[like].alike++
+			a.cells[at].copies = append(a.cells[at].copies, cell)
 		}
 	}
 	slices.Sort(a.targets)
@@ -266,18 +310,15 @@ type need struct{ target, fault string }
 
 // needsOf counts the faults of a defect. at are its targets where they are others, in the same order.
 func (c *curer) needsOf(deliveries []contract.Delivery, at []string) map[need]int {
-	var own []string
-	needs := map[need]int{}
+	targets, needs := map[string]string{}, map[need]int{}
 	for _, d := range deliveries {
-		i := slices.Index(own, d.Target)
-		if i < 0 {
-			i, own = len(own), append(own, d.Target)
+		if _, known := targets[d.Target]; !known {
+			targets[d.Target] = d.Target
+			if i := len(targets) - 1; i < len(at) {
+				targets[d.Target] = at[i]
+			}
 		}
-		target := d.Target
-		if i < len(at) {
-			target = at[i]
-		}
-		n := need{target: target}
+		n := need{target: targets[d.Target]}
 		if c.random {
 			n.fault = d.Fault
 		}
@@ -287,22 +328,24 @@ func (c *curer) needsOf(deliveries []contract.Delivery, at []string) map[need]in
 }
 
 // cure searches, and fills in the report.
-func (c *curer) cure(ctx context.Context) error {
-	tasks := func(of func(a *ailing) []task) (all []task) {
+func (c *curer) cure(ctx context.Context) (err error) {
+	for _, a := range c.all {
+		a.d.Cure = nil
+	}
+	for _, tasksOf := range []func(*ailing) []task{
+		func(a *ailing) []task { return []task{a.learn} },
+		(*ailing).trySingles,
+		func(a *ailing) []task { return []task{a.choose} },
+		func(a *ailing) []task { return []task{a.chooseMore} },
+	} {
+		var tasks []task
 		for _, a := range c.all {
 			if a.d.Cure == nil {
-				all = append(all, of(a)...)
+				tasks = append(tasks, tasksOf(a)...)
 			}
 		}
-		return all
+		err = cmp.Or(err, c.runs.Run(ctx, tasks...))
 	}
-	for i := range c.report.Defects {
-		c.report.Defects[i].Cure = nil
-	}
-	err := c.runs.Run(ctx, tasks(func(a *ailing) []task { return []task{a.learn} })...)
-	err = cmp.Or(err, c.runs.Run(ctx, tasks((*ailing).trySingles)...))
-	err = cmp.Or(err, c.runs.Run(ctx, tasks(func(a *ailing) []task { return []task{a.choose} })...))
-	err = cmp.Or(err, c.runs.Run(ctx, tasks(func(a *ailing) []task { return []task{a.chooseMore} })...))
 	c.report.Cure = nil
 	err = cmp.Or(err, c.runs.Run(ctx, c.chooseForAll))
 	c.report.CureSearch = &contract.CureSearch{Runs: c.runs.Spent.Runs, Elapsed: time.Since(c.runs.Begun),
@@ -323,54 +366,45 @@ func (a *ailing) learn(ask askFunc) {
 		a.none("no habit tried: its cells are counted in another defect")
 		return
 	}
-	tools, passed := 0, int64(0)
-	for n, i := range a.distinct {
+	calls, passed := 0, int64(0)
+	requests := a.requests(a.cells, nil)
+	inRounds(requests, len(requests))
+	for i := range a.cells {
 		at := &a.cells[i]
-		r := a.own(at.Cell, nil)
-		if n == 0 {
-			for _, next := range a.distinct[1:] {
-				r.Next = append(r.Next, a.own(a.cells[next].Cell, nil))
-			}
-		}
-		if at.base = ask(r); at.base == nil {
+		if at.base = ask(requests[i]); at.base == nil {
 			a.cut()
 			return
 		}
-		tools += at.base.Calls
-		passed += a.passed[r.Key].Load()
+		calls += at.base.calls
+		passed += at.base.passed
 		if !a.random && !at.base.judgedBy(at.Invariant).Broke {
 			a.none("no habit tried: without habits " + at.String() + " did not break again")
 			return
 		}
 	}
 	switch {
-	case tools == 0 && passed == 0:
+	case calls == 0 && passed == 0:
 		a.none("no habit tried: it calls no tools")
-		return
 	case passed == 0:
 		a.none("no habit tried: its calls do not pass World.Tools")
-		return
 	case len(a.habits) == 0:
 		a.none("no habit tried: none here can act on its tools")
-		return
-	}
-	for i := range a.cells {
-		a.cells[i].base = a.cells[a.cells[i].like].base
-	}
-	if a.random {
+	case a.random:
 		a.learnRate(ask)
-	} else {
+		a.findFailing()
+	default:
 		a.findFewest(ask)
+		a.findFailing()
 	}
 }
 
 // findFewest finds the fewest faults of the defect in one of its cells, by the numbers of their calls.
 func (a *ailing) findFewest(ask askFunc) {
-	for _, i := range a.distinct {
+	for i := range a.cells {
 		at := &a.cells[i]
 		run := &sourceRun{source: a.byNumber(at), swaps: map[int]swap{}}
 		for _, d := range a.d.Deliveries {
-			k := slices.IndexFunc(run.source.Parts, func(p part) bool {
+			k := slices.IndexFunc(run.Parts, func(p part) bool {
 				rule, _, _ := strings.Cut(d.Rule, "~") // see swapName
 				return p.Rule == rule && p.Coord() == coordOfDelivery(&d)
 			})
@@ -378,7 +412,7 @@ func (a *ailing) findFewest(ask askFunc) {
 				continue
 			}
 			run.set = append(run.set, k)
-			if p := &run.source.Parts[k]; p.Fault != d.Fault {
+			if p := &run.Parts[k]; p.Fault != d.Fault {
 				for _, w := range ladder(p) {
 					if w.kind == d.Fault {
 						run.swaps[k] = w
@@ -389,12 +423,43 @@ func (a *ailing) findFewest(ask askFunc) {
 		if len(run.set) == 0 || len(run.set) < len(a.d.Deliveries) {
 			continue
 		}
-		broken := ask(a.with(run.source.request(run.set, run.swaps), nil))
+		broken := ask(a.with(run.request(run.set, run.swaps), nil))
 		if broken != nil && broken.judgedBy(at.Invariant).Broke {
 			a.fewest = run
 		}
 		return
 	}
+}
+
+// findFailing lists a run for each set of targets of the defect: that of its fewest faults, or else of all faults that
+// a cell met there.
+func (a *ailing) findFailing() {
+	known := map[string]bool{}
+	if a.fewest != nil {
+		a.failing = append(a.failing, a.fewest)
+		known[fmt.Sprintf("%q", targetsOf(a.needsOf(a.d.Deliveries, nil)))] = true
+	}
+	for i := range a.cells {
+		run, targets := &sourceRun{source: a.byNumber(&a.cells[i])}, targetsOf(a.cells[i].needs)
+		for k := range run.Parts {
+			if slices.Contains(targets, run.Parts[k].Target) {
+				run.set = append(run.set, k)
+			}
+		}
+		if key := fmt.Sprintf("%q", targets); !known[key] && len(run.set) > 0 { // a random agent may have met none
+			known[key], a.failing = true, append(a.failing, run)
+		}
+	}
+}
+
+func targetsOf(needs map[need]int) (all []string) {
+	for n := range needs {
+		if !slices.Contains(all, n.target) {
+			all = append(all, n.target)
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // byNumber is a cell whose faults are injected by the numbers of their calls in lane and target: a habit may change
@@ -416,29 +481,24 @@ func (c *curer) nth(at contract.Cell, set habitSet, n int) runRequest {
 }
 
 // calm is the run of a cell's prompts without faults.
-func (c *curer) calm(at contract.Cell, set habitSet) runRequest {
+func (c *curer) calm(at contract.Cell) runRequest {
 	kind := " calm"
 	if c.calmIn != "" { // it is the run of a cell
 		at.Scenario, at.Trial, kind = c.calmIn, 1, " own"
 	}
-	return c.with(runRequest{Cell: at, Key: c.runOf(at) + kind}, set)
+	return runRequest{Cell: at, Key: c.runOf(at) + kind}
 }
 
-// with puts habits around the tools of a run. Without any, the calls that pass are counted.
+// with puts habits around the tools of a run.
 func (c *curer) with(r runRequest, set habitSet) runRequest {
-	tools := c.runner.Tools()
-	r.Key, r.Detail = r.Key+" with"+set.key(tools), ofFaults
+	r.Key = fmt.Sprintf("%s with %q", r.Key, set.shown(c.runner.Tools()))
+	r.Detail, r.Passed = ofFaults, new(atomic.Int64)
 	user, around := c.o.Run.Around, habits.Around(set...)
-	if c.passed[r.Key] == nil {
-		c.passed[r.Key] = new(atomic.Int64)
-	}
-	passed := c.passed[r.Key]
-	r.Passed = passed
 	r.Around = func(tools chaos.ToolRegistry) chaos.ToolRegistry {
 		if user != nil {
 			tools = cmp.Or(user(tools), tools)
 		}
-		return passing{around(tools), passed, len(set) > 0}
+		return passing{around(tools), r.Passed, len(set) > 0}
 	}
 	return r
 }
@@ -469,8 +529,8 @@ func (a *ailing) cut() {
 	a.d.Cure.Cut = true
 }
 
-// places counts the cells of a defect that hold.
-func placesOf(cells []brokenCell, holds func(i int) bool) (all []contract.CurePlace) {
+// addPlaces counts cells of a defect, of which some hold, with their copies.
+func addPlaces(all []contract.CurePlace, cells []brokenCell, holding []int) []contract.CurePlace {
 	for i := range cells {
 		c := &cells[i]
 		at := slices.IndexFunc(all, func(p contract.CurePlace) bool {
@@ -479,9 +539,9 @@ func placesOf(cells []brokenCell, holds func(i int) bool) (all []contract.CurePl
 		if at < 0 {
 			at, all = len(all), append(all, contract.CurePlace{Scenario: c.Scenario, Invariant: c.Invariant})
 		}
-		all[at].Cells++
-		if holds(i) {
-			all[at].Held++
+		all[at].Cells += len(c.copies)
+		if slices.Contains(holding, i) {
+			all[at].Held += len(c.copies)
 		}
 	}
 	return all

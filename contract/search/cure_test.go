@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +25,54 @@ import (
 func looker(does func(call func(string) (string, error)) string) plant {
 	return plant{name: "looker", tools: onlyReader, does: does, fails: "get", when: when.First(1),
 		fault: fault.Fail(fault.ErrUnavailable), holds: right}
+}
+
+// trusting is a plant that tries twice to pay, and whose first reply is lost.
+func trusting(succeeded func(said string, err error) bool) plant {
+	return plant{name: "trusting", tools: onlyWriter, fails: "pay", when: when.First(1), fault: fault.LoseReply(),
+		does: func(call func(string) (string, error)) string {
+			for range 2 {
+				if succeeded(call("pay")) {
+					return "paid"
+				}
+			}
+			return "failed"
+		},
+		holds: func(l *ledger, target, said string, _ *contract.Observation) bool {
+			return said != "gave up" && (l.done[target+"pay"] == 1) == (said == "paid")
+		}}
+}
+
+// twoTools is an agent that reads the receipt of one tool, and takes any result of another for a success. The first reply
+// of each is lost in a scenario.
+func twoTools() *contract.Matrix {
+	m := lacking(plant{name: "two", fails: "pay", when: when.First(1), fault: fault.LoseReply(),
+		tools: func(l *ledger, p string) []chaos.ToolFunc {
+			return []chaos.ToolFunc{writer(l, p+"pay", ""), writer(l, p+"ship", "")}
+		},
+		does: func(call func(string) (string, error)) (all string) {
+			for _, tool := range []string{"pay", "ship"} {
+				for range 2 {
+					if out, err := call(tool); err == nil {
+						if tool == "ship" || strings.Contains(out, "receipt") {
+							all += tool
+						}
+						break
+					}
+				}
+			}
+			return all
+		},
+		holds: func(l *ledger, target, said string, _ *contract.Observation) bool {
+			for _, tool := range []string{"pay", "ship"} {
+				if n := l.done[target+tool]; n > 1 || n == 0 && strings.Contains(said, tool) {
+					return false
+				}
+			}
+			return true
+		}})
+	m.Scenarios = append(m.Scenarios, contract.Under("s1", chaos.Rule{Target: "t0.ship", When: when.First(1), Fault: fault.LoseReply()}))
+	return m
 }
 
 // theCure is that of the only defect of a matrix.
@@ -88,20 +137,47 @@ func TestCureOfWhatHabitsCannotMend(t *testing.T) {
 			return m
 		}, why: "under bounded retries with back-off its cells hold, but s0/one-read/1 breaks"},
 		{name: "a habit only hides the failure", m: func() *contract.Matrix {
-			p := plant{name: "trusting", tools: onlyWriter, fails: "pay", when: when.First(1), fault: fault.LoseReply(),
-				does: func(call func(string) (string, error)) string { // it takes any result for a success
-					for range 2 {
-						if _, err := call("pay"); err == nil {
-							return "paid"
-						}
-					}
-					return "failed"
-				},
-				holds: func(l *ledger, target, said string, _ *contract.Observation) bool {
-					return (l.done[target+"pay"] == 1) == (said == "paid")
-				}}
-			return lacking(p)
+			return lacking(trusting(func(_ string, err error) bool { return err == nil }))
 		}, why: "under telling a tool's failure in a fixed form its cells hold, but fine-0 where its calls only fail breaks"},
+		{name: "it hides one that another reason broke before", m: func() *contract.Matrix {
+			p := trusting(func(_ string, err error) bool { return err == nil })
+			does := p.does
+			p.does = func(call func(string) (string, error)) string {
+				gaveUp := false
+				said := does(func(tool string) (string, error) {
+					out, err := call(tool)
+					gaveUp = gaveUp || err != nil && !errors.Is(err, fault.ErrTimeout)
+					return out, err
+				})
+				return map[bool]string{true: "gave up", false: said}[gaveUp]
+			}
+			return lacking(p)
+		}, why: "under telling a tool's failure in a fixed form its cells hold, but fine-0 where its calls only fail breaks for another reason"},
+		{name: "it hides a time-out alone", m: func() *contract.Matrix {
+			return lacking(trusting(func(said string, err error) bool { return err == nil && !strings.Contains(said, "unavailable") }))
+		}, why: "under telling a tool's failure in a fixed form its cells hold, but fine-0 where its calls time out before the work breaks"},
+		{name: "it hides failures of one of the defect's tools", m: twoTools,
+			why: "under telling a tool's failure in a fixed form its cells hold, but fine-0 where its calls only fail breaks"},
+		{name: "of the other scenario's", m: func() *contract.Matrix {
+			m := twoTools()
+			slices.Reverse(m.Scenarios)
+			return m
+		}, why: "under telling a tool's failure in a fixed form its cells hold, but fine-0 where its calls only fail breaks"},
+		{name: "a habit breaks a copy, of a fault that draws", m: func() *contract.Matrix {
+			m := lacking(looker(looksUp(1)))
+			m.Trials = 8
+			m.Invariants[0].Scenarios = []string{"calm", "s0"}
+			m.Invariants = append(m.Invariants, contract.Invariant{Name: "in-time", Severity: contract.Low,
+				Check: func(_ context.Context, o *contract.Observation) error {
+					if o.Elapsed > 8*time.Second {
+						return errors.New("late")
+					}
+					return nil
+				}})
+			m.Scenarios = append(m.Scenarios, contract.Under("slow", m.Scenarios[1].Rules[0],
+				chaos.Rule{Target: "t0.get", When: when.After(1), Fault: fault.Exponential(10 * time.Second)}))
+			return m
+		}, why: "under bounded retries with back-off its cells hold, but slow/in-time/2 breaks"},
 		{name: "what was undecided breaks", m: func() *contract.Matrix {
 			m := lacking(looker(looksUp(1)))
 			m.Invariants = append(m.Invariants, contract.Invariant{Name: "one-read", Severity: contract.Low,
@@ -160,6 +236,18 @@ func TestCureOfAnAgentThatPolls(t *testing.T) {
 	assert.Equal(t, []string{"bounded-retries"}, namesOf(c), c.Why)
 }
 
+// curedInOrder is cured by one worker, which takes the draws of an agent in order.
+func curedInOrder(t *testing.T, m *contract.Matrix) *contract.Report {
+	t.Helper()
+	run := contract.RunOptions{Harness: bubbled(t), Workers: 1}
+	r, err := m.Run(t.Context(), &run)
+	require.NoError(t, err)
+	o := &Options{Run: run, Budget: Budget{Runs: 5000}}
+	require.NoError(t, Explain(t.Context(), m, r, o))
+	require.NoError(t, Cure(t.Context(), m, r, o))
+	return r
+}
+
 // An agent that does not repeat itself is mended only if none of many runs breaks. One worker takes the draws in order.
 func TestCureOfARandomAgent(t *testing.T) {
 	for name, mends := range map[string]bool{"gives up now and then": true, "claims now and then": false} {
@@ -186,12 +274,7 @@ func TestCureOfARandomAgent(t *testing.T) {
 					return nil
 				}
 			}
-			run := contract.RunOptions{Harness: bubbled(t), Workers: 1}
-			r, err := m.Run(t.Context(), &run)
-			require.NoError(t, err)
-			o := &Options{Run: run, Budget: Budget{Runs: 5000}}
-			require.NoError(t, Explain(t.Context(), m, r, o))
-			require.NoError(t, Cure(t.Context(), m, r, o))
+			r := curedInOrder(t, m)
 			require.NotEmpty(t, r.Defects)
 			c := r.Defects[0].Cure
 			if !mends {
@@ -205,6 +288,93 @@ func TestCureOfARandomAgent(t *testing.T) {
 			assert.Greater(t, c.Held, 5, "a few runs say nothing")
 		})
 	}
+}
+
+// Of an agent that does not repeat itself habits must not hide a failure either, nor break more often what breaks now
+// and then, within a promised rate.
+func TestCureOfARandomAgentThatTrusts(t *testing.T) {
+	draw, moods := rand.New(rand.NewPCG(36, 2)), rand.New(rand.NewPCG(36, 4)) // each agent has its own
+	lost := trusting(func(_ string, err error) bool { return err == nil })
+	does, holds := lost.does, lost.holds
+	lost.does = func(call func(string) (string, error)) string { return fmt.Sprint(does(call), " ", draw.IntN(1000)) }
+	lost.holds = func(l *ledger, target, said string, o *contract.Observation) bool {
+		verdict, _, _ := strings.Cut(said, " ")
+		return holds(l, target, verdict, o)
+	}
+	down := plant{name: "silent", tools: onlyWriter, fails: "pay", fault: fault.Fail(fault.ErrUnavailable),
+		does: func(call func(string) (string, error)) string { // it does not tell most failures
+			said, mood := "paid", moods.IntN(1000)
+			if _, err := call("pay"); err != nil && mood >= 300 {
+				said = "hello"
+			}
+			return fmt.Sprint(said, " ", mood)
+		},
+		holds: func(_ *ledger, _, said string, _ *contract.Observation) bool {
+			return !strings.HasPrefix(said, "hello")
+		}}
+	promised := lacking(down)
+	promised.Invariants = append(promised.Invariants, contract.Invariant{Name: "true", Severity: contract.High, AtLeast: .5,
+		Needs: contract.NeedState, Check: func(_ context.Context, o *contract.Observation) error {
+			if o.After.(*ledger).done["t0.pay"] == 0 && strings.HasPrefix(o.Response, "paid") {
+				return errors.New("it was not paid")
+			}
+			return nil
+		}})
+	for why, m := range map[string]*contract.Matrix{
+		"fine-0 where its calls only fail breaks more often": lacking(lost), "s0/true breaks more often": promised,
+	} {
+		m.Trials = 12
+		r := curedInOrder(t, m)
+		require.Len(t, r.Defects, 1)
+		assert.Equal(t, "under telling a tool's failure in a fixed form its cells hold, but "+why, r.Defects[0].Cure.Why)
+		assert.Nil(t, r.Cure)
+	}
+}
+
+// Runs that break as often under habits are seldom taken for worse, and those that break much more often are.
+func TestOftener(t *testing.T) {
+	draw := rand.New(rand.NewPCG(36, 3))
+	yes, no := &runDigest{States: []*judged{{Invariant: "i", Broke: true}}}, &runDigest{}
+	nth := func(set habitSet, _ int) runRequest { return runRequest{Detail: len(set)} }
+	broken := func(base, run *runDigest) (was, is bool) { return base.Broke(), run.Broke() }
+	for _, row := range []struct{ without, under, least, most float64 }{
+		{0, 0, 0, 0}, {1, 1, 0, 0}, {.1, .1, 0, .2}, {.3, .3, 0, .2}, {.5, .5, 0, .2}, {.6, .3, 0, .01},
+		{0, .4, .95, 1}, {0, 1, 1, 1}, {.2, 1, .99, 1}, {.5, 1, .95, 1},
+	} {
+		refused := 0
+		for range 1000 {
+			ask := func(r runRequest) *runDigest {
+				if draw.Float64() < []float64{row.without, row.under}[r.Detail] {
+					return yes
+				}
+				return no
+			}
+			if (&curer{}).oftener(ask, nth, habitSet{nil}, broken) {
+				refused++
+			}
+		}
+		t.Log(row, refused)
+		assert.GreaterOrEqual(t, float64(refused)/1000, row.least, "%v", row)
+		assert.LessOrEqual(t, float64(refused)/1000, row.most, "%v", row)
+	}
+}
+
+// Runs that are equal without habits are so under them: no pause is drawn by the trial.
+func TestCureOfCopies(t *testing.T) {
+	m := lacking(plant{name: "once", tools: keyedWriter, does: pays(1), fails: "pay", when: when.First(2),
+		fault: fault.Timeout(time.Second), holds: paidOnce})
+	m.Trials = 10
+	r, c := theCure(t, m, Budget{Runs: 1000})
+	require.Equal(t, []string{"bounded-retries", "idempotency-key"}, namesOf(c), c.Why)
+	after, err := m.Run(t.Context(), &contract.RunOptions{Harness: bubbled(t), Around: habits.Around(HabitsOf(c, nil)...), Keep: contract.KeepAll})
+	require.NoError(t, err)
+	took := map[time.Duration]bool{}
+	for i := range after.Cells {
+		if r.Cells[i].Violated {
+			took[after.Cells[i].Observations()[0].Elapsed] = true
+		}
+	}
+	assert.Len(t, took, 1)
 }
 
 // In a world that all cells share, which is reset before each, runs under habits are made one at a time too.

@@ -74,7 +74,7 @@ func coversOf(candidates []int, most int, mended []*ailing) (sets []partSet) {
 	}
 	chosen := func(picks partSet) (n int) {
 		for _, a := range mended {
-			if partSet(a.chosen).within(picks) {
+			if a.chosen.within(picks) {
 				n++
 			}
 		}
@@ -91,7 +91,7 @@ func coversOf(candidates []int, most int, mended []*ailing) (sets []partSet) {
 }
 
 func (a *ailing) mendedWithin(picks partSet) bool {
-	return slices.ContainsFunc(a.tried, func(t attempt) bool { return t.mends() && partSet(t.picks).within(picks) })
+	return slices.ContainsFunc(a.tried, func(t attempt) bool { return t.mends() && t.picks.within(picks) })
 }
 
 // together are habits on the tools on which they mend the defects alone, or on which these have their faults.
@@ -111,7 +111,7 @@ func (c *curer) together(picks []int, mended []*ailing) habitSet {
 				tools = append(tools, a.targets...)
 			}
 		}
-		set[k] = habitSet{h}.only(tools, c)[0]
+		set[k] = c.only(habitSet{h}, tools)[0]
 	}
 	return set
 }

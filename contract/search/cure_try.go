@@ -23,30 +23,55 @@ const (
 	unreached                     // nothing broke, and its faults were not delivered: that says nothing
 )
 
-// An attempt is what runs under some habits showed of the cells of a defect.
+// An attempt is what runs under some habits showed of the cells of a defect. Copies count as if each was run.
 type attempt struct {
-	picks     []int // the numbers of the habits
+	picks     partSet // the numbers of the habits
 	set       habitSet
 	held, of  int
 	holding   []int // of the cells, those that hold
+	broke     int
 	unreached int
-	fewer     int               // of a random agent: see holdsWithFewer
+	fewer     int               // see holdsWithFewer
 	usual     int               // runs with the answer of the calm run
-	cost      contract.CureCost // of the cells, in the mean
-	inert     bool              // no run differed from that without habits
-	complete  bool              // it was not cut
+	cost      contract.CureCost // the sum
+	changes   bool              // a run differed from that without habits
+	complete  bool              // it was not cut, and no cell ended it
+	refused   string            // by the cell that ended it
 }
 
 func (o outcome) held() bool { return o == holds || o == holdsWithFewer }
 
 func (t *attempt) mends() bool { return t.complete && t.of > 0 && t.held == t.of }
 
-// under is what a run of a cell under habits says of it, and the run. The cells that follow are run in the same round.
-func (a *ailing) under(ask askFunc, at *brokenCell, set habitSet, follow ...brokenCell) (outcome, *runDigest) {
-	own := a.own(at.Cell, set)
-	for k := range follow {
-		own.Next = append(own.Next, a.own(follow[k].Cell, set))
+// add counts what a run said of so many cells.
+func (t *attempt) add(said outcome, cells int, run, base *runDigest) {
+	t.of += cells
+	switch said {
+	case breaks:
+		t.broke += cells
+	case unreached:
+		t.unreached += cells
+	case holdsWithFewer:
+		t.fewer += cells
 	}
+	if said.held() {
+		t.held += cells
+	}
+	addTo(&t.cost, run, base, cells)
+}
+
+// addTo adds what a run took more than another, so many times.
+func addTo(sum *contract.CureCost, run, base *runDigest, times int) {
+	sum.Calls += float64(times * (run.calls - base.calls))
+	sum.Time += time.Duration(times) * (run.took - base.took)
+}
+
+func mean(sum contract.CureCost, runs int) contract.CureCost {
+	return contract.CureCost{Calls: sum.Calls / float64(runs), Time: sum.Time / time.Duration(runs)}
+}
+
+// under is what a run of a cell under habits says of it, and the run: own, or else the one by the numbers of the calls.
+func (a *ailing) under(ask askFunc, at *brokenCell, set habitSet, own runRequest) (outcome, *runDigest) {
 	run := ask(own)
 	said := outcomeOf(run, at.Invariant, at.needs)
 	if said != unreached {
@@ -84,87 +109,103 @@ func outcomeOf(run *runDigest, invariant string, needs map[need]int) outcome {
 // met one: then there was no need for more calls.
 func (s *runDigest) Reaches(needs map[need]int) (reaches, fewer bool) {
 	for need, n := range needs {
-		delivered := 0
-		for _, h := range s.Hits {
-			if h.Delivered && !h.Own && h.Target == need.target && (need.fault == "" || h.Fault == need.fault) {
-				delivered++
-			}
-		}
-		if delivered >= n {
+		met := s.met[need]
+		if met >= n {
 			continue
 		}
-		if fewer = true; delivered == 0 || slices.Contains(s.Spared, need.target) {
+		if fewer = true; met == 0 || slices.Contains(s.spared, need.target) {
 			return false, false
 		}
 	}
 	return true, fewer
 }
 
-// try makes the runs of the cells under habits, of those that are copies one. If only those that mend matter, it
-// ends with the first cell that does not hold.
-func (a *ailing) try(ask askFunc, picks []int, onlyMending bool) attempt {
-	t := attempt{picks: picks, set: fewest.Pick(habitSet(a.habits), picks), inert: true}
-	if a.random {
-		a.tryRandom(ask, &t, 0)
-		return t
-	}
-	if onlyMending && a.refused != "" && !a.passesFirst(ask, t.set) {
-		return t
-	}
-	var next []brokenCell
-	if !onlyMending {
-		next = fewest.Pick(a.cells, a.distinct)
-	}
-	for _, i := range a.distinct {
-		at := &a.cells[i]
-		said, run := a.under(ask, at, t.set, next...)
-		if said == notAsked {
-			return t
-		}
-		t.of += at.alike
-		switch said {
-		case holds, holdsWithFewer:
-			t.held, t.holding = t.held+at.alike, append(t.holding, i)
-		case unreached:
-			t.unreached += at.alike
-		}
-		base := at.base
-		addTo(&t.cost, run, base)
-		if calm := ask(a.calm(at.Cell, nil)); calm != nil && calm.Answer == run.Answer {
-			t.usual++
-		}
-		t.inert = t.inert && run.Calls == base.Calls && run.Answer == base.Answer &&
-			(run.Took-base.Took).Abs() < time.Millisecond
-		if onlyMending && !said.held() {
+// An effort says which runs an attempt makes.
+type effort int
+
+const (
+	exploring effort = iota // of all cells, in one round
+	checking                // of one cell after the other, up to the first that does not hold
+	proving                 // so too, in rounds; of a random agent, runs that no choice rested on
+)
+
+// try makes the runs of the cells under some habits. What stood against others comes first, where it can end it.
+func (a *ailing) try(ask askFunc, picks partSet, how effort) attempt {
+	t := attempt{picks: picks, set: fewest.Pick(habitSet(a.habits), picks)}
+	if how == checking && a.refused != "" && !a.random {
+		run := ask(a.own(a.held[0].Cell, t.set))
+		if run == nil || a.held[0].brokenIn(run) != "" {
 			return t
 		}
 	}
-	t.complete = true
-	t.cost = mean(t.cost, len(a.distinct))
+	a.run(ask, &t, a.cells, how)
 	return t
 }
 
-// passesFirst reports whether what stood against other habits last holds under these.
-func (c *curer) passesFirst(ask askFunc, set habitSet) bool {
-	run := ask(c.own(c.held[0].Cell, set))
-	return run != nil && c.held[0].brokenIn(run) == ""
+// run makes the runs of cells under the habits of an attempt.
+func (a *ailing) run(ask askFunc, t *attempt, cells []brokenCell, how effort) {
+	if a.random {
+		a.runUntilDecided(ask, t, how)
+		return
+	}
+	requests := a.requests(cells, t.set)
+	switch how {
+	case exploring:
+		inRounds(requests, len(requests))
+	case proving:
+		inRounds(requests, atOnce)
+	}
+	for i := range cells {
+		at := &cells[i]
+		said, run := a.under(ask, at, t.set, requests[i])
+		if said == notAsked {
+			t.refused = cutShort
+			return
+		}
+		t.add(said, len(at.copies), run, at.base)
+		if how != proving {
+			if calm := ask(a.with(a.calm(at.Cell), nil)); calm != nil && calm.Answer == run.Answer {
+				t.usual++
+			}
+		}
+		t.changes = t.changes || run.calls != at.base.calls || run.Answer != at.base.Answer ||
+			(run.took-at.base.took).Abs() >= time.Millisecond
+		if said.held() {
+			t.holding = append(t.holding, i)
+		} else if how != exploring {
+			t.refused = said.of(at.String())
+			return
+		}
+	}
+	t.complete = true
 }
 
-// addTo adds what a run took more than another.
-func addTo(sum *contract.CureCost, run, base *runDigest) {
-	sum.Calls += float64(run.Calls - base.Calls)
-	sum.Time += run.Took - base.Took
+// requests are the runs of cells under habits.
+func (a *ailing) requests(cells []brokenCell, set habitSet) (all []runRequest) {
+	for i := range cells {
+		all = append(all, a.own(cells[i].Cell, set))
+	}
+	return all
 }
 
-func mean(sum contract.CureCost, runs int) contract.CureCost {
-	return contract.CureCost{Calls: sum.Calls / float64(runs), Time: sum.Time / time.Duration(runs)}
+// inRounds has requests that are asked for in order made in rounds: so many in the first one, and in each further one
+// twice as many. Runs after the first that refuses habits are in vain, and what has held for long will likely hold to
+// the end.
+func inRounds(all []runRequest, first int) []runRequest {
+	for i, n := 0, first; i < len(all); i, n = i+n, 2*n {
+		all[i].Next = all[i+1 : min(i+n, len(all))]
+	}
+	return all
 }
+
+// atOnce is how many runs of a verification are made in its first round.
+const atOnce = 3
 
 // trySingles tries each habit alone.
 func (a *ailing) trySingles() (tasks []task) {
 	a.singles = make([]attempt, len(a.habits))
 	for i := range a.habits {
-		tasks = append(tasks, func(ask askFunc) { a.singles[i] = a.try(ask, []int{i}, false) })
+		tasks = append(tasks, func(ask askFunc) { a.singles[i] = a.try(ask, partSet{i}, exploring) })
 	}
 	return tasks
 }
@@ -174,8 +215,9 @@ func (a *ailing) trySingles() (tasks []task) {
 func best(all []attempt) []attempt {
 	mend := slices.DeleteFunc(slices.Clone(all), func(t attempt) bool { return !t.mends() })
 	slices.SortStableFunc(mend, func(a, b attempt) int {
-		return cmp.Or(cmp.Compare(b.usual, a.usual), cmp.Compare(math.Abs(a.cost.Calls), math.Abs(b.cost.Calls)),
-			cmp.Compare(max(0, a.cost.Time), max(0, b.cost.Time)))
+		x, y := mean(a.cost, a.of), mean(b.cost, b.of)
+		return cmp.Or(cmp.Compare(b.usual, a.usual), cmp.Compare(math.Abs(x.Calls), math.Abs(y.Calls)),
+			cmp.Compare(max(0, x.Time), max(0, y.Time)))
 	})
 	return mend
 }
@@ -216,7 +258,7 @@ func (a *ailing) chooseMore(ask askFunc) {
 			continue
 		}
 		mends := func(places []int) (mends, ok bool) {
-			t := a.try(ask, fewest.Pick(picks, places), true)
+			t := a.try(ask, fewest.Pick(picks, places), checking)
 			if !t.mends() {
 				return false, a.runs.Cut == ""
 			}
@@ -238,19 +280,19 @@ func (a *ailing) chooseMore(ask askFunc) {
 // verifyOnly verifies habits on the tools of the defect alone, where they can act on some of them, and if its cells
 // need it, on all on which they can act.
 func (a *ailing) verifyOnly(ask askFunc, set habitSet) (cure *contract.Cure, refused string) {
-	cure, refused, own := a.verify(ask, set.only(a.targets, a.curer), len(a.all) == 1, a)
+	cure, refused, own := a.verify(ask, a.only(set, a.targets), len(a.all) == 1, a)
 	if own {
 		cure, refused, _ = a.verify(ask, set, len(a.all) == 1, a)
 	}
 	return cure, refused
 }
 
-// only puts habits on those of the tools on which they can act, where there are some.
-func (s habitSet) only(targets []string, c *curer) habitSet {
-	own := slices.Clone(s)
-	for i, h := range s {
+// only puts habits on those of some tools on which they can act, where there are any.
+func (c *curer) only(set habitSet, tools []string) habitSet {
+	own := slices.Clone(set)
+	for i, h := range set {
 		names, _ := h.On(c.runner.Tools())
-		names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(targets, name) })
+		names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(tools, name) })
 		if len(names) > 0 {
 			own[i] = h.Only(names...)
 		}
@@ -262,31 +304,29 @@ func (s habitSet) only(targets []string, c *curer) habitSet {
 func (a *ailing) tryPairs(ask askFunc, inert int) (all []attempt) {
 	var pairs []partSet
 	var first []runRequest
+	at := a.cells[0].Cell
+	if a.refused != "" {
+		at = a.held[0].Cell
+	}
 	for i := range a.habits {
 		for k := i + 1; k < len(a.habits); k++ {
-			n := 0
-			for _, single := range []*attempt{&a.singles[i], &a.singles[k]} {
-				if single.inert {
-					n++
+			pair, unchanging := partSet{i, k}, 0
+			for _, habit := range pair {
+				if !a.singles[habit].changes {
+					unchanging++
 				}
 			}
-			if n != inert {
-				continue
+			if unchanging == inert {
+				pairs = append(pairs, pair)
+				first = append(first, a.own(at, fewest.Pick(habitSet(a.habits), pair)))
 			}
-			pairs = append(pairs, partSet{i, k})
-			at := a.cells[a.distinct[0]].Cell
-			if a.refused != "" {
-				at = a.held[0].Cell
-			}
-			first = append(first, a.own(at, fewest.Pick(habitSet(a.habits), partSet{i, k})))
 		}
 	}
 	if len(pairs) > 0 {
-		first[0].Next = first[1:]
-		ask(first[0])
+		ask(inRounds(first, len(first))[0])
 	}
 	for _, picks := range pairs {
-		all = append(all, a.try(ask, picks, true))
+		all = append(all, a.try(ask, picks, checking))
 	}
 	return all
 }
@@ -315,7 +355,7 @@ func (a *ailing) mendedByNone() {
 		c := a.d.Cure
 		c.Nearest, c.Held, c.Cells, c.Random = near.set.shown(a.runner.Tools()), near.held, near.of, a.random
 		if !a.random {
-			c.Places = placesOf(a.cells, func(i int) bool { return slices.Contains(near.holding, a.cells[i].like) })
+			c.Places = addPlaces(nil, a.cells, near.holding)
 		}
 	}
 }

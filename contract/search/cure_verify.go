@@ -1,252 +1,320 @@
 package search
 
 import (
+	"cmp"
 	"fmt"
-	"math/bits"
 	"slices"
-	"time"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/fewest"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring/stats"
 )
 
 // verify makes the runs of all cells of defects under habits, of their fewest faults, and of what held. Of equal cells
 // it makes one, unless copies are to be run: for a report's only defect, and for all defects together. refused says
-// what stands against the habits, and own whether it is one of these cells; with neither, the search was cut.
+// what stands against the habits, and own whether it is one of these cells.
 func (c *curer) verify(ask askFunc, set habitSet, copies bool, all ...*ailing) (
 	cure *contract.Cure, refused string, own bool,
 ) {
-	cure = &contract.Cure{Habits: set.shown(c.runner.Tools())}
-	var total contract.CureCost
-	var cells []brokenCell
+	cure = &contract.Cure{Habits: set.shown(c.runner.Tools()), Random: c.random}
 	for _, a := range all {
 		if f := a.fewest; f != nil {
-			run := ask(c.with(f.source.request(f.set, f.swaps), set))
-			if said := outcomeOf(run, f.source.Cell.Invariant, c.needsOf(a.d.Deliveries, nil)); !said.held() {
-				return nil, said.of("the run of its fewest faults"), said != notAsked
-			}
-			if refused, ok := c.verifyFailures(ask, set, f); !ok {
-				return nil, refused, false
+			run := ask(c.with(f.request(f.set, f.swaps), set))
+			if said := outcomeOf(run, f.Cell.Invariant, c.needsOf(a.d.Deliveries, nil)); !said.held() {
+				return nil, said.of("the run of its fewest faults"), true
 			}
 		}
-		if a.random {
-			t := attempt{set: set}
-			if a.tryRandom(ask, &t, freshRuns); !t.mends() {
-				return nil, "in further runs they are not known to", c.runs.Cut == ""
-			}
-			cure.Held, cure.Cells, cure.Random = cure.Held+t.held, cure.Cells+t.of, true
-			cure.Fewer += t.fewer
-			total.Calls += t.cost.Calls * float64(t.of)
-			total.Time += t.cost.Time * time.Duration(t.of)
-			continue
+		t, runs := attempt{set: set}, a.cells
+		if copies {
+			runs = a.each()
 		}
-		runs := a.cells
-		if !copies {
-			runs = fewest.Pick(a.cells, a.distinct)
+		if a.run(ask, &t, runs, proving); !t.mends() {
+			return nil, t.refused, true
 		}
-		for i := range runs {
-			at := &runs[i]
-			said, run := a.under(ask, at, set, following(runs, i)...)
-			if !said.held() {
-				return nil, said.of(at.String()), said != notAsked
-			}
-			standsFor := 1
-			if len(runs) < len(a.cells) {
-				standsFor = at.alike
-			}
-			if said == holdsWithFewer {
-				cure.Fewer += standsFor
-			}
-			for range standsFor {
-				addTo(&total, run, at.base)
-			}
+		cure.Held, cure.Cells, cure.Fewer = cure.Held+t.held, cure.Cells+t.of, cure.Fewer+t.fewer
+		cure.Cost.Calls, cure.Cost.Time = cure.Cost.Calls+t.cost.Calls, cure.Cost.Time+t.cost.Time
+		if !c.random {
+			cure.Places = addPlaces(cure.Places, runs, t.holding)
 		}
-		cells = append(cells, a.cells...)
-		cure.Held, cure.Cells = cure.Held+len(a.cells), cure.Cells+len(a.cells)
 	}
-	cure.Places = placesOf(cells, func(int) bool { return true })
-	cure.Cost = mean(total, cure.Cells)
-	if refused, ok := c.verifyHeld(ask, set, cure, all); !ok {
+	cure.Cost = mean(cure.Cost, cure.Cells)
+	if refused = c.verifyHeld(ask, set, cure); refused == "" {
+		refused = c.verifyVaried(ask, set, all)
+	}
+	if refused == "" {
+		refused = c.verifyCalm(ask, set, cure, all)
+	}
+	for _, a := range all {
+		for _, f := range a.failing {
+			if refused == "" {
+				refused = c.verifyFailures(ask, set, f)
+			}
+		}
+	}
+	if refused != "" {
 		return nil, refused, false
 	}
 	return cure, "", false
 }
 
-// verifyFailures makes the run in which the calls of the fewest faults only fail, under habits and without. Habits that
-// keep a failure from the agent may mend a defect, and make the agent tell of work that was not done.
-func (c *curer) verifyFailures(ask askFunc, set habitSet, f *sourceRun) (refused string, ok bool) {
-	fails := map[int]swap{}
-	for _, k := range f.set {
-		if w := ladder(&f.source.Parts[k]); len(w) > 0 {
-			fails[k] = w[0]
+// each has the cells of a defect without copies: each is one of its own.
+func (a *ailing) each() (all []brokenCell) {
+	for _, at := range a.cells {
+		for _, cell := range at.copies {
+			own := at
+			own.Cell, own.copies = cell, []contract.Cell{cell}
+			all = append(all, own)
 		}
 	}
-	if len(fails) == 0 { // they do no more than that
-		return "", true
-	}
-	of := f.source.request(f.set, fails)
-	base, run := ask(c.with(of, nil)), ask(c.with(of, set))
-	if base == nil || run == nil {
-		return "", false
-	}
-	for _, j := range base.States {
-		if j.Holds() && run.judgedBy(j.Invariant).Broke {
-			return breaks.of(j.Invariant + " where its calls only fail"), false
-		}
-	}
-	return "", true
+	return all
 }
 
-// of says what stands against habits under which something has an outcome; "" if it was not asked.
-func (o outcome) of(what string) string {
-	return map[outcome]string{breaks: what + " breaks", undecided: what + " is not decided",
-		unreached: "the faults of " + what + " are undelivered"}[o]
-}
-
-// verifyHeld makes the runs in which nothing broke, and those without faults, under habits. It counts them. Of copies
-// it makes one. What stood against other habits comes first.
-func (c *curer) verifyHeld(ask askFunc, set habitSet, cure *contract.Cure, all []*ailing) (refused string, ok bool) {
-	held := c.held
-	for i, h := range held {
-		own := c.own(h.Cell, set)
-		for _, next := range following(held, i) {
-			own.Next = append(own.Next, c.own(next.Cell, set))
-		}
-		run := ask(own)
-		if run == nil {
-			return "", false
-		}
-		if refused := h.brokenIn(run); refused != "" && !c.breaksAnyway(ask, h, set) {
-			c.held = slices.Insert(slices.Delete(slices.Clone(held), i, i+1), 0, h)
-			return refused, false
-		}
-		cure.Kept++
-	}
-	lists := map[string]bool{}
-	for _, a := range all {
-		at := a.cells[0].Cell
-		without := c.calm(at, nil)
-		if lists[without.Key] {
-			continue
-		}
-		lists[without.Key] = true
-		base, run := ask(without), ask(c.calm(at, set))
-		if base == nil || run == nil {
-			return "", false
-		}
-		for _, j := range base.States {
-			under := run.judgedBy(j.Invariant)
-			if !j.Holds() || under.Holds() {
-				continue
+// verifyFailures makes the runs in which the calls of some faults only fail, and in which they time out before the
+// work, under habits and without. Habits that keep a failure from the agent may mend a defect, and make the agent tell
+// of work that was not done. Where it breaks without habits as well, it must break for the same reason.
+func (c *curer) verifyFailures(ask askFunc, set habitSet, f *sourceRun) (refused string) {
+	for n, where := range []string{" where its calls only fail", " where its calls time out before the work"} {
+		fails := map[int]swap{}
+		for _, k := range f.set {
+			if w := plainFailures(&f.Parts[k]); n < len(w) {
+				fails[k] = w[n]
 			}
-			return map[bool]outcome{true: breaks, false: undecided}[under.Broke].of(j.Invariant + " without faults"), false
 		}
-		cure.Kept++
-		addTo(&cure.Calm, run, base)
-	}
-	cure.Calm = mean(cure.Calm, len(lists))
-	return "", true
-}
-
-// atOnce is how many runs of a verification are made in its first round. Each further one has twice as many: runs after
-// the first that refuses habits are in vain, and what has held for long will likely hold to the end.
-const atOnce = 3
-
-// following are those of a round after the i-th, which is the first of one; else none.
-func following[T any](all []T, i int) []T {
-	if round := i/atOnce + 1; i%atOnce > 0 || bits.OnesCount(uint(round)) > 1 {
-		return nil
-	}
-	return all[i+1 : min(2*i+atOnce, len(all))]
-}
-
-// brokenIn is what of it a run broke, or did not decide; "": nothing.
-func (h *heldCell) brokenIn(run *runDigest) string {
-	for k, invariant := range slices.Concat(h.held, h.lived) {
-		j := run.judgedBy(invariant)
-		at := contract.Cell{Scenario: h.Scenario, Invariant: invariant, Trial: h.Trial}.String()
-		switch {
-		case j.Broke:
-			return breaks.of(at)
-		case j.Undecided() && k < len(h.held):
-			return undecided.of(at)
+		if len(fails) == 0 { // they do no more than that
+			return ""
+		}
+		nth := func(set habitSet, n int) runRequest { return c.with(f.request(f.set, fails).numbered(n), set) }
+		base, run := c.pair(ask, nth, set, 0)
+		if base == nil || run == nil {
+			return cutShort
+		}
+		for _, j := range run.States {
+			broken := func(base, run *runDigest) (was, is bool) {
+				before, now := base.judgedBy(j.Invariant), run.judgedBy(j.Invariant)
+				return before.Broke && (!now.Broke || before.Shape == now.Shape), now.Broke
+			}
+			what := breaks.of(j.Invariant + where)
+			switch was, is := broken(base, run); {
+			case c.random && c.oftener(ask, nth, set, broken):
+				return what + " more often"
+			case c.random || was || !is:
+			case base.judgedBy(j.Invariant).Broke:
+				return what + " for another reason"
+			default:
+				return what
+			}
 		}
 	}
 	return ""
 }
 
-// breaksAnyway reports whether what held once breaks as often without habits, of an agent that does not repeat itself.
-func (c *curer) breaksAnyway(ask askFunc, h heldCell, set habitSet) bool {
-	if !c.random {
-		return false
+// plainFailures are the faults in the place of a part's that do no more than fail before the work.
+func plainFailures(p *part) []swap {
+	return slices.DeleteFunc(ladder(p), func(w swap) bool { return w.kind == "lost_reply" })
+}
+
+// compare makes a run without habits and under them. refused says what of that which holds without breaks under them,
+// or is not decided.
+func (c *curer) compare(ask askFunc, r runRequest, set habitSet, where string) (base, run *runDigest, refused string) {
+	base, run = ask(c.with(r, nil)), ask(c.with(r, set))
+	if base == nil || run == nil {
+		return nil, nil, cutShort
 	}
-	broke := map[bool]int{}
-	for n := range leastCalm {
-		for _, own := range []habitSet{set, nil} {
-			run := ask(c.nth(h.Cell, own, n))
-			if run == nil {
-				return false
-			}
-			if h.brokenIn(run) != "" {
-				broke[own != nil]++
-			}
+	for _, j := range base.States {
+		if j.Holds() && refused == "" {
+			refused = run.refuses(j.Invariant, true, j.Invariant+where)
 		}
 	}
-	return broke[true] <= broke[false]
+	return base, run, refused
+}
+
+// refuses says that a run breaks an invariant, or where it is to be decided, does not decide it; "": neither.
+func (s *runDigest) refuses(invariant string, decided bool, what string) string {
+	switch j := s.judgedBy(invariant); {
+	case j.Broke:
+		return breaks.of(what)
+	case decided && j.Undecided():
+		return undecided.of(what)
+	}
+	return ""
+}
+
+// cutShort stands against habits if the search ends before they are verified. Nobody is told it: the search is cut.
+const cutShort = "the search was cut"
+
+// of says what stands against habits under which something has an outcome.
+func (o outcome) of(what string) string {
+	return map[outcome]string{breaks: what + " breaks", undecided: what + " is not decided",
+		unreached: "the faults of " + what + " are undelivered", notAsked: cutShort}[o]
+}
+
+// verifyHeld makes the runs in which nothing broke under habits, and counts them. What stood against other habits comes
+// first.
+func (c *curer) verifyHeld(ask askFunc, set habitSet, cure *contract.Cure) (refused string) {
+	held := c.held
+	var requests []runRequest
+	for _, h := range held {
+		requests = append(requests, c.own(h.Cell, set))
+	}
+	inRounds(requests, atOnce)
+	for i, h := range held {
+		run := ask(requests[i])
+		if run == nil {
+			return cutShort
+		}
+		broken := func(base, run *runDigest) (was, is bool) { return h.brokenIn(base) != "", h.brokenIn(run) != "" }
+		nth := func(set habitSet, n int) runRequest { return c.nth(h.Cell, set, n) }
+		if refused := h.brokenIn(run); refused != "" && (!c.random || c.oftener(ask, nth, set, broken)) {
+			c.held = slices.Insert(slices.Delete(slices.Clone(held), i, i+1), 0, h)
+			return refused
+		}
+		cure.Kept++
+	}
+	return ""
+}
+
+// verifyVaried compares, of an agent that does not repeat itself, the fields of which some trials broke and others did
+// not: also those within a promised rate. Those of the defects that are to be mended must not break at all.
+func (c *curer) verifyVaried(ask askFunc, set habitSet, all []*ailing) (refused string) {
+	for i := range c.report.Fields {
+		f, trials := &c.report.Fields[i], max(1, c.matrix.Trials)
+		mended := slices.ContainsFunc(all, func(a *ailing) bool {
+			return slices.ContainsFunc(a.cells, func(b brokenCell) bool {
+				return b.Scenario == f.Scenario && b.Invariant == f.Invariant
+			})
+		})
+		brokeIn, not := f.Decided-f.Held+f.Unprovoked, f.Held+f.Inconclusive+f.Undelivered-f.Unprovoked
+		if !c.random || mended || brokeIn == 0 || not == 0 {
+			continue
+		}
+		nth := func(set habitSet, n int) runRequest {
+			at := contract.Cell{Scenario: f.Scenario, Invariant: f.Invariant, Trial: n%trials + 1}
+			return c.nth(at, set, n/trials)
+		}
+		broken := func(base, run *runDigest) (was, is bool) {
+			return base.judgedBy(f.Invariant).Broke, run.judgedBy(f.Invariant).Broke
+		}
+		if c.oftener(ask, nth, set, broken) {
+			return breaks.of(f.Scenario+"/"+f.Invariant) + " more often"
+		}
+	}
+	return ""
+}
+
+// verifyCalm makes the runs without faults of the prompts of defects, and counts them.
+func (c *curer) verifyCalm(ask askFunc, set habitSet, cure *contract.Cure, all []*ailing) string {
+	lists := map[string]bool{}
+	for _, a := range all {
+		calm := c.calm(a.cells[0].Cell)
+		if lists[calm.Key] {
+			continue
+		}
+		lists[calm.Key] = true
+		base, run, refused := c.compare(ask, calm, set, " without faults")
+		if refused != "" {
+			return refused
+		}
+		cure.Kept++
+		addTo(&cure.Calm, run, base, 1)
+	}
+	cure.Calm = mean(cure.Calm, len(lists))
+	return ""
+}
+
+// brokenIn is what of it a run broke, or did not decide; "": nothing.
+func (h *heldCell) brokenIn(run *runDigest) (refused string) {
+	for k, invariant := range slices.Concat(h.held, h.lived) {
+		at := contract.Cell{Scenario: h.Scenario, Invariant: invariant, Trial: h.Trial}
+		refused = cmp.Or(refused, run.refuses(invariant, k < len(h.held), at.String()))
+	}
+	return refused
+}
+
+// pair makes the n-th run without habits and the one under them; nil: the search was cut.
+func (c *curer) pair(ask askFunc, nth func(habitSet, int) runRequest, set habitSet, n int) (base, run *runDigest) {
+	without := nth(nil, n)
+	without.Next = []runRequest{nth(set, n)}
+	return ask(without), ask(without.Next[0])
+}
+
+// worseOf says for [stats.SPRT] which share of the pairs that differ is worse where habits break something more often.
+const worseOf = .9
+
+// oftener reports whether runs under habits break more often than those beside them without, of an agent that does not
+// repeat itself: by a sequential test of the pairs that differ (A. Wald, Sequential Analysis, 1947, on double
+// dichotomies), and if that is open after mostRuns, whether more than twice as many of these do. If the first pairs are
+// equal, it makes no further ones. A search that is cut does not clear the habits.
+func (c *curer) oftener(ask askFunc, nth func(habitSet, int) runRequest, set habitSet,
+	broken func(base, run *runDigest) (was, is bool),
+) bool {
+	test := stats.SPRT{P0: .5, P1: worseOf, Alpha: trialAlpha, Beta: trialBeta, Max: mostRuns}
+	worse, differ := 0, 0
+	for n := 0; n < mostRuns && (n < leastCalm || differ > 0); n++ {
+		base, run := c.pair(ask, nth, set, n)
+		if base == nil || run == nil {
+			return true
+		}
+		was, is := broken(base, run)
+		if was == is {
+			continue
+		}
+		if differ++; is {
+			worse++
+		}
+		if standing, err := test.Decide(worse, differ); err != nil || standing.Decision != stats.Open {
+			return standing.Decision == stats.Accepted
+		}
+	}
+	return worse > 2*(differ-worse)
 }
 
 // learnRate finds out how often the cells of an agent that does not repeat itself break.
 func (a *ailing) learnRate(ask askFunc) {
-	broke, runs := 0, 0
-	for n := 0; n < mostRuns && broke < enoughBreaks; n++ {
-		at := &a.cells[a.distinct[n%len(a.distinct)]]
-		run := ask(a.nth(at.Cell, nil, n/len(a.distinct)))
-		switch outcomeOf(run, at.Invariant, at.needs) {
-		case notAsked:
-			a.cut()
-			return
-		case unreached:
-			continue
-		case breaks:
-			broke++
-		}
-		runs++
-	}
-	if broke < enoughBreaks {
-		a.none(fmt.Sprintf("no habit tried: without habits its cells broke in %d of %s", broke, text.Plural(runs, "run")))
+	t := attempt{}
+	if !a.sample(ask, &t, 0, mostRuns, func() bool { return t.broke == enoughBreaks }) {
+		a.cut()
 		return
 	}
-	rate := float64(enoughBreaks-1) / float64(runs-1)
-	a.test = stats.SPRT{P0: rate / 8, P1: rate / 2, Alpha: trialAlpha, Beta: trialBeta, Max: mostTrials}
+	if t.broke < enoughBreaks {
+		a.none(fmt.Sprintf("no habit tried: without habits its cells broke in %d of %s", t.broke, text.Plural(t.of, "run")))
+		return
+	}
+	a.test = testOf(t.of)
 }
 
-// tryRandom makes runs of the cells under habits, from a number on, until a sequential test decides. They mend only
-// if none breaks.
-func (a *ailing) tryRandom(ask askFunc, t *attempt, first int) {
-	t.inert = false
-	for n := range mostTrials {
-		at := &a.cells[a.distinct[n%len(a.distinct)]]
-		run := ask(a.nth(at.Cell, t.set, first+n/len(a.distinct)))
-		switch outcomeOf(run, at.Invariant, at.needs) {
+// runUntilDecided makes runs of the cells of an agent that does not repeat itself, until a sequential test decides.
+// Habits mend only if none breaks.
+func (a *ailing) runUntilDecided(ask askFunc, t *attempt, how effort) {
+	t.changes, t.refused = true, "in further runs they are not known to"
+	first := 0
+	if how == proving {
+		first = freshRuns
+	}
+	a.sample(ask, t, first, mostTrials, func() bool {
+		standing, err := a.test.Decide(t.of-t.held, t.of)
+		t.complete = err == nil && standing.Decision != stats.Open
+		return t.complete
+	})
+}
+
+// sample makes up to so many runs of the cells in turns, from a number on, until they are enough. Those in which the
+// faults were not delivered do not count as runs of a cell. ok is false if the search was cut.
+func (a *ailing) sample(ask askFunc, t *attempt, first, most int, enough func() bool) (ok bool) {
+	for n := range most {
+		at := &a.cells[n%len(a.cells)]
+		run := ask(a.nth(at.Cell, t.set, first+n/len(a.cells)))
+		switch said := outcomeOf(run, at.Invariant, at.needs); said {
 		case notAsked:
-			return
+			return false
 		case unreached:
 			t.unreached++
 			continue
-		case holdsWithFewer:
-			t.fewer++
-			fallthrough
-		case holds:
-			t.held++
+		default:
+			t.add(said, 1, run, at.base)
 		}
-		t.of++
-		addTo(&t.cost, run, at.base)
-		standing, err := a.test.Decide(t.of-t.held, t.of)
-		if t.complete = err == nil && standing.Decision != stats.Open; t.complete {
-			break
+		if enough() {
+			return true
 		}
 	}
-	t.cost = mean(t.cost, max(1, t.of))
+	return true
 }

@@ -57,8 +57,12 @@ func newExplainer(m *contract.Matrix, r *contract.Report, o *Options) (*explaine
 	if err != nil {
 		return nil, err
 	}
-	return &explainer{matrix: m, report: r, o: own, secrets: redact.New(own.Secrets, redact.Patterns),
-		sources: map[string]*source{}}, nil
+	e := &explainer{matrix: m, report: r, o: own, secrets: redact.New(own.Secrets, redact.Patterns),
+		probes: map[string]string{}, sources: map[string]*source{}}
+	for i := range m.Invariants {
+		e.probes[m.Invariants[i].Name] = strings.Join(m.Invariants[i].Probes, "\x00")
+	}
+	return e, nil
 }
 
 // begin makes the runner, and what keeps and remembers its runs.
@@ -103,6 +107,7 @@ type explainer struct {
 	shapes  *shaper
 	secrets *redact.Redactor
 	runs    *lockstep
+	probes  map[string]string // of each invariant its own prompts: those with equal ones are judged by the same runs
 
 	groups  []*group
 	sources map[string]*source
@@ -262,13 +267,9 @@ func (e *explainer) cellReports() map[contract.Cell]*contract.CellReport {
 	return cells
 }
 
-// probeLists has for each invariant one string for its own prompts: those with equal ones are judged by the same runs.
-func (e *explainer) probeLists() map[string]string {
-	lists := map[string]string{}
-	for i := range e.matrix.Invariants {
-		lists[e.matrix.Invariants[i].Name] = strings.Join(e.matrix.Invariants[i].Probes, "\x00")
-	}
-	return lists
+// runOf names the run of a cell: it is judged by all invariants with its prompts.
+func (e *explainer) runOf(at contract.Cell) string {
+	return fmt.Sprintf("%q %d %q", at.Scenario, at.Trial, e.probes[at.Invariant])
 }
 
 // ownerOf is the group whose faults a cell of g met: g itself, else another one of its scenario,
@@ -300,10 +301,9 @@ func (e *explainer) stopped() string {
 // assignSources gives each group the source of its first cell, and returns those that have
 // not been learnt. Groups of a scenario, trial and prompt list share one.
 func (e *explainer) assignSources(groups []*group) (fresh []*source) {
-	probes := e.probeLists()
 	for _, g := range groups {
 		calm := len(e.runner.Rules(g.scenario)) == 0 && e.besides(g) == withoutFault // nothing was broken in it
-		key := fmt.Sprintf("%q %d %q", g.first.Cell.Scenario, g.first.Cell.Trial, probes[g.Invariant])
+		key := e.runOf(g.first.Cell)
 		s := e.sources[key]
 		if s == nil {
 			s = &source{Cell: g.first.Cell, before: g.first.Observations(), Key: strconv.Itoa(len(e.sources)),

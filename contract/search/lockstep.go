@@ -135,12 +135,16 @@ func (l *lockstep) advance(t *openTask) bool {
 func (l *lockstep) round(ctx context.Context, open []*openTask) {
 	var wanted []runRequest
 	seen := make(map[string]bool, len(open))
+	want := func(r *runRequest) {
+		if !seen[r.Key] && l.known[r.Key] == nil {
+			seen[r.Key] = true
+			wanted = append(wanted, *r)
+		}
+	}
 	for _, t := range open {
-		for _, r := range append([]runRequest{t.request}, t.request.Next...) {
-			if !seen[r.Key] && l.known[r.Key] == nil {
-				seen[r.Key] = true
-				wanted = append(wanted, r)
-			}
+		want(&t.request)
+		for i := range t.request.Next {
+			want(&t.request.Next[i])
 		}
 	}
 	for len(wanted) > 0 && l.Cut == "" {

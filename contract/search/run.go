@@ -21,14 +21,12 @@ import (
 type runDigest struct {
 	States    []*judged
 	Hits      []*hit
-	Answer    uint64       // a hash of the answers to the prompts; 0: there is none
-	Again     []chaos.Tool // those that were called again with equal arguments after their work was done
+	Answer    uint64        // a hash of the answers to the prompts; 0: there is none
+	Again     []*chaos.Tool // those that were called again with equal arguments after their work was done
 	Keyless   []keylessCalls
 	Equal     []operation // that were called several times for a prompt; kept with the hits
-	Spared    []string    // targets of calls on which no fault was delivered; kept with the hits
-	Calls     int         // of tools
-	Took      time.Duration
-	*runCalls // of a run of a sweep, and of one that is to be compared; else nil
+	*runCalls             // of a run of a sweep, and of one that is to be compared; else nil
+	*curedRun             // of a run of Cure; else nil
 }
 
 // runCalls are what a run did beside the calm run of its sweep.
@@ -64,7 +62,6 @@ type hit struct {
 	Prompt    int
 	Nth       int  // its number among these and those of habits, from 1
 	Equal     bool // without any fault there are several of them too
-	Own       bool // see ownCalls
 }
 
 // An operation is what a repeated try repeats: coordinates without an occurrence.
@@ -147,15 +144,15 @@ const (
 // A viewer digests runs.
 type viewer struct {
 	shapes *shaper
-	tools  map[string]chaos.Tool
+	tools  map[string]*chaos.Tool
 	states memo[judged, *judged]
 	hits   memo[hit, *hit]
 }
 
 func newViewer(tools []chaos.Tool, shapes *shaper) *viewer {
-	v := &viewer{shapes: shapes, tools: make(map[string]chaos.Tool, len(tools))}
-	for _, t := range tools {
-		v.tools[t.Name] = t
+	v := &viewer{shapes: shapes, tools: make(map[string]*chaos.Tool, len(tools))}
+	for i := range tools {
+		v.tools[tools[i].Name] = &tools[i]
 	}
 	return v
 }
@@ -185,12 +182,6 @@ func (v *viewer) Judge(r *contract.Result) *runDigest {
 	}
 	for _, o := range r.Observations {
 		s.Answer = hash.Combine(s.Answer+1, hash.String(answerOf(o)))
-		s.Took += o.Elapsed
-		for i := range o.Events {
-			if o.Events[i].Layer == chaos.LayerTool {
-				s.Calls++
-			}
-		}
 	}
 	return s
 }
@@ -202,7 +193,6 @@ func (v *viewer) Explain(s *runDigest, hits []hit, observations []*contract.Obse
 		s.Hits[i] = v.hits.recall(h, func(h hit) *hit { return &h })
 	}
 	s.Equal = equalCalls(observations)
-	s.Spared = sparedTargets(observations)
 	v.addEffects(s, observations)
 }
 
@@ -216,25 +206,27 @@ func hitsOf(observations []*contract.Observation) (hits []hit) {
 		operation
 		prompt int
 	}
-	tries, ofHabits, calls := map[asked]int{}, map[asked]int{}, ownCalls{}
+	type count struct{ all, ofHabits int }
+	tries := map[asked]count{}
 	for prompt, o := range observations {
 		for i := range o.Events {
 			e := &o.Events[i]
 			if e.Layer == "" {
 				continue // InjectNow: no call
 			}
-			own, habits := asked{operationOf(e), prompt}, calls.next(e)
-			if tries[own]++; e.Habit != "" {
-				ofHabits[own]++
+			own := asked{operationOf(e), prompt}
+			n := tries[own]
+			if n.all++; e.Habit != "" {
+				n.ofHabits++
 			}
+			tries[own] = n
 			if e.Rule == "" {
 				continue
 			}
 			for list, rules := range [][]string{{e.Rule}, e.Also, e.Idle, e.Masked} {
 				for _, rule := range rules {
 					h := hit{Delivery: deliveryOn(e, rule, ""), Delivered: list == 0 && e.Delivered || list == 1,
-						Effect: e.Effect, Failed: e.Err != "", Waited: e.Asked, Prompt: prompt, Nth: tries[own],
-						Own: habits}
+						Effect: e.Effect, Failed: e.Err != "", Waited: e.Asked, Prompt: prompt, Nth: n.all}
 					if rule == e.Rule {
 						h.Fault = e.Fault
 					}
@@ -244,8 +236,8 @@ func hitsOf(observations []*contract.Observation) (hits []hit) {
 		}
 	}
 	for i := range hits {
-		own := asked{hits[i].Op(), hits[i].Prompt}
-		hits[i].Tries = tries[own] - ofHabits[own]
+		n := tries[asked{hits[i].Op(), hits[i].Prompt}]
+		hits[i].Tries = n.all - n.ofHabits
 	}
 	return hits
 }
@@ -264,30 +256,6 @@ func equalCalls(observations []*contract.Observation) (all []operation) {
 	return all
 }
 
-// An ownCalls tells calls that middleware makes of its own, such as looks, from those with which it repeats what a
-// fault met: a fault on the former does not reach the agent. It has the operations whose last call met a fault.
-type ownCalls map[operation]bool
-
-func (o ownCalls) next(e *chaos.Event) (own bool) {
-	op := operationOf(e)
-	own = e.Habit != "" && !o[op]
-	o[op] = e.Delivered && !own
-	return own
-}
-
-// sparedTargets are the targets of the calls on which no fault was delivered, each once.
-func sparedTargets(observations []*contract.Observation) (all []string) {
-	calls := ownCalls{}
-	for _, o := range observations {
-		for i := range o.Events {
-			if e := &o.Events[i]; !calls.next(e) && !e.Delivered && !slices.Contains(all, e.Target) {
-				all = append(all, e.Target)
-			}
-		}
-	}
-	return all
-}
-
 // addEffects looks for work that was asked for again after it was done, and for calls
 // without the idempotency key that their tool declares.
 func (v *viewer) addEffects(s *runDigest, observations []*contract.Observation) {
@@ -297,12 +265,11 @@ func (v *viewer) addEffects(s *runDigest, observations []*contract.Observation) 
 		for i := range o.Events {
 			e := &o.Events[i]
 			tool := v.tools[e.Target]
-			if e.Layer != chaos.LayerTool || tool.Effect != chaos.EffectDone {
+			if e.Layer != chaos.LayerTool || tool == nil || tool.Effect != chaos.EffectDone {
 				continue
 			}
 			op := operation{Target: e.Target, Key: e.Key}
-			known := func(t chaos.Tool) bool { return t.Name == tool.Name }
-			if done[op] && !slices.ContainsFunc(s.Again, known) {
+			if done[op] && !slices.Contains(s.Again, tool) {
 				s.Again = append(s.Again, tool)
 			}
 			done[op] = done[op] || e.Effect == chaos.EffectDone
