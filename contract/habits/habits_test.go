@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -234,11 +235,12 @@ func TestTellFailures(t *testing.T) {
 	}{
 		{"a time-out of a read", "get", down(fault.ErrTimeout), `{"error":{"tool":"get","kind":"timeout","retry":"may help","message":"i/o timeout"}}`},
 		{"of an effect", "refund", down(fault.ErrTimeout), `{"error":{"tool":"refund","kind":"timeout","retry":"may help","done":"unknown","message":"i/o timeout"}}`},
-		{"before the work", "refund", down(fault.ErrConnectionRefused),
-			`{"error":{"tool":"refund","kind":"refused","retry":"may help","done":"no","message":"connect: connection refused"}}`},
-		{"turned away", "refund", down(fault.ErrRateLimited), `{"error":{"tool":"refund","kind":"other","retry":"may help","done":"no","message":"too many requests"}}`},
+		{"refused, by whom nobody knows", "refund", down(fault.ErrConnectionRefused),
+			`{"error":{"tool":"refund","kind":"refused","retry":"may help","done":"unknown","message":"connect: connection refused"}}`},
+		{"not done, as the tool says", "refund", down(fmt.Errorf("%w: %w", habits.ErrNotDone, fault.ErrRateLimited)),
+			`{"error":{"tool":"refund","kind":"other","retry":"may help","done":"no","message":"nothing was done: too many requests"}}`},
 		{"a host that is not there", "note", down(errors.New(`Post "https://pay.example": dial tcp: lookup pay.example on 127.0.0.53:53: no such host`)),
-			`{"error":{"tool":"note","kind":"no such host","retry":"does not help","done":"no","message":"Post \"https://pay.example\": dial tcp: lookup pay.example on 127.0.0.53:53: no such host"}}`},
+			`{"error":{"tool":"note","kind":"no such host","retry":"does not help","done":"unknown","message":"Post \"https://pay.example\": dial tcp: lookup pay.example on 127.0.0.53:53: no such host"}}`},
 		{"after a part of the work", "refund", down(errors.New("refunded; receipt failed: dial tcp: connection refused")),
 			`{"error":{"tool":"refund","kind":"refused","retry":"may help","done":"unknown","message":"refunded; receipt failed: dial tcp: connection refused"}}`},
 		{"permanent", "note", down(errors.New("forbidden")), `{"error":{"tool":"note","kind":"other","retry":"does not help","done":"unknown","message":"forbidden"}}`},

@@ -14,9 +14,9 @@ import (
 
 // IdempotencyKeys puts a key into a call of a tool that declares one ([chaos.Tool].IdempotencyKey), if the agent gave
 // none. A call with equal arguments after one that failed gets the same key, since the failed one may have done its
-// work. A success uses the key up, so that two wanted equal effects are two; of two calls at once each has its own. A
-// key to which the tool did no more than refuse or turn away is used up too: many tools answer the same for ever to
-// the key of a payment that was declined.
+// work. Of two calls at once each has its own. A success uses the key up, so that two wanted equal effects are two. A
+// failure uses it up only if the tool says that it did nothing ([ErrNotDone]), since many services answer the same for
+// ever to the key of a payment that was declined; the words of a failure do not.
 // A key is random, and in virtual time the same in each run of a cell. The name is "idempotency-key".
 func IdempotencyKeys(o *Options) *Habit {
 	return o.habit(&Habit{

@@ -12,15 +12,14 @@ import (
 )
 
 // Retries calls again what failed, after a pause that grows (Tries, Wait, MaxWait). It repeats a call of a tool that is
-// declared to change nothing, and another one only where that is known to be safe: the call has the tool's idempotency
-// key, or failed before the work. It does not repeat after a permanent failure, and waits as long as the callee asked
-// for. If the caller's deadline comes before the end of the pause, it does not wait. The name is "bounded-retries".
+// declared to change nothing, and another one only if the call has the tool's idempotency key or the tool says that it
+// did nothing ([ErrNotDone]). It does not repeat after a permanent failure, and waits as long as the callee asked. If the
+// caller's deadline comes before the end of the pause, it does not wait. The name is "bounded-retries".
 func Retries(o *Options) *Habit {
 	return o.habit(&Habit{
 		Name: nameRetries, Does: "bounded retries with back-off",
-		Assumes: "a failure that is not permanent passes within the pauses, and a tool that refused or turned away " +
-			"the call did nothing",
-		rank: rankRetries, start: func(o Options) state { return onAny(o.retry) },
+		Assumes: "a failure that is not permanent passes within the pauses, and a tool does its work once for each key",
+		rank:    rankRetries, start: func(o Options) state { return onAny(o.retry) },
 		options: Options{Tries: 4, Wait: 250 * time.Millisecond, MaxWait: 30 * time.Second},
 	})
 }

@@ -2,12 +2,15 @@ package habits_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,6 +30,7 @@ type shop struct {
 	script []reply
 	got    []string // method, body and key of each request; a key is a letter
 	keys   []string
+	worked []string // the keys under which something was done
 	done   int
 	open   int // bodies that nobody closed
 }
@@ -48,9 +52,8 @@ func (s *shop) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.Body.Close()
 	}
 	letter, key := "-", r.Header.Get("Idempotency-Key")
-	known := slices.Contains(s.keys, key)
 	if key != "" {
-		if !known {
+		if !slices.Contains(s.keys, key) {
 			s.keys = append(s.keys, key)
 		}
 		letter = string('a' + byte(slices.Index(s.keys, key)))
@@ -63,8 +66,9 @@ func (s *shop) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := chaos.Sleep(r.Context(), next.slow); err != nil {
 		return nil, err
 	}
-	if next.work && !known {
+	if next.work && (key == "" || !slices.Contains(s.worked, key)) {
 		s.done++
+		s.worked = append(s.worked, key)
 	}
 	if next.err != nil {
 		return nil, next.err
@@ -126,6 +130,7 @@ func TestTransport(t *testing.T) {
 	key, retries := habits.IdempotencyKeys(nil), habits.Retries(nil)
 	lost, busy := reply{err: fault.ErrConnectionReset, work: true}, reply{status: 503}
 	wait := reply{status: 429, header: http.Header{"Retry-After": {"2"}}}
+	refused := reply{err: &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}}
 	for _, tt := range []struct {
 		why    string
 		habits []*habits.Habit
@@ -143,8 +148,15 @@ func TestTransport(t *testing.T) {
 		{"a permanent failure is not repeated", []*habits.Habit{retries}, []reply{{status: 404}}, []string{"GET"}, []string{"404 answer 1"}, []string{"GET  -"}, 0},
 		{"POST of unknown outcome is not", []*habits.Habit{retries}, []reply{lost, {status: 500, work: true}}, []string{"POST x", "POST x"},
 			[]string{"error: read: connection reset by peer", "500 answer 2"}, []string{"POST x -", "POST x -"}, 2},
-		{"one that was turned away is", []*habits.Habit{retries}, []reply{wait, {err: fault.ErrConnectionRefused}}, []string{"POST x"}, []string{"200 answer 3"},
-			[]string{"POST x -", "POST x -", "POST x -"}, 1},
+		{"one that was turned away is", []*habits.Habit{retries}, []reply{wait, refused, {status: 503, header: wait.header}}, []string{"POST x"}, []string{"200 answer 4"},
+			[]string{"POST x -", "POST x -", "POST x -", "POST x -"}, 1},
+		{"not if the base says so in words, or after another error", []*habits.Habit{retries}, []reply{{err: fault.ErrConnectionRefused, work: true},
+			{err: fmt.Errorf("gave up after 2 attempts: %w", refused.err), work: true}}, []string{"POST x", "POST y"},
+			[]string{"error: connect: connection refused", "error: gave up after 2 attempts: dial tcp: connection refused"}, []string{"POST x -", "POST y -"}, 2},
+		{"an answer that does not pass uses a key up, being turned away does not", []*habits.Habit{key}, []reply{{status: 402}, wait, refused}, []string{"POST x", "POST x", "POST x", "POST x"},
+			[]string{"402 answer 1", "429 answer 2", "error: dial tcp: connection refused", "200 answer 4"}, []string{"POST x a", "POST x b", "POST x b", "POST x b"}, 1},
+		{"nor does it after a try of unknown outcome", []*habits.Habit{key, retries}, []reply{lost, {status: 402}}, []string{"POST x", "POST x"},
+			[]string{"402 answer 2", "200 answer 3"}, []string{"POST x a", "POST x a", "POST x a"}, 1},
 		{"unless its body cannot be read again", []*habits.Habit{key, retries}, []reply{wait}, []string{"POST stream"}, []string{"429 answer 1"}, []string{"POST stream -"}, 0},
 		{"and one with a key of the program", []*habits.Habit{key, retries}, []reply{lost}, []string{"POST x Idempotency-Key=mine"}, []string{"200 answer 2"},
 			[]string{"POST x a", "POST x a"}, 1},
@@ -177,6 +189,22 @@ func TestTransport(t *testing.T) {
 				assert.Zero(t, s.open, "all bodies are closed")
 			})
 		})
+	}
+}
+
+// What a transport knows of its request it does not tell a tool, for which the request may be one step of several.
+func TestTransportWithinATool(t *testing.T) {
+	for _, next := range []reply{{err: &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}}, {status: 429}} {
+		r := inBubble(t, map[string][]step{"note": {func(ctx context.Context, work func() string) (json.RawMessage, error) {
+			work()
+			client := &http.Client{Transport: habits.Transport(&shop{script: []reply{next}}, habits.IdempotencyKeys(nil))}
+			resp, err := client.Do(requestOf(ctx, t, "POST mail"))
+			if err != nil {
+				return nil, err
+			}
+			return nil, &chaoshttp.HTTPError{StatusCode: resp.StatusCode}
+		}}}, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) { ask(ctx, tools, "note", order) }, habits.Retries(nil))
+		assert.Equal(t, []string{"note 7"}, r.done)
 	}
 }
 
