@@ -118,8 +118,8 @@ func textWait(text string) time.Duration {
 }
 
 // ErrNotDone is for tools: an error that matches it says that the call did nothing, and that nothing of it goes on.
-// [Retries] then repeats the call also without a key, and [IdempotencyKeys] uses its key up. A tool of several steps must
-// not hand on such an error of a later one.
+// [Retries] then repeats the call also without a key, and [IdempotencyKeys] uses its key up. A tool of several steps
+// must not hand on such an error of a later one.
 var ErrNotDone = errors.New("nothing was done")
 
 // ErrResult is in the error of a call whose result [CheckResults] refused. The tool was called, and did its work.

@@ -25,7 +25,7 @@ func IdempotencyKeys(o *Options) *Habit {
 			"arguments wants its effect once",
 		rank: rankKey,
 		start: func(Options) state {
-			k := &keys{failed: map[operation][]string{}, begun: map[operation]uint64{}}
+			k := &keys{failed: map[operation][]string{}}
 			return state{on: k.on}
 		},
 	})
@@ -35,7 +35,6 @@ func IdempotencyKeys(o *Options) *Habit {
 type keys struct {
 	mu     sync.Mutex
 	failed map[operation][]string // the oldest first
-	begun  map[operation]uint64   // how many, in virtual time; the lane stands before the tool
 }
 
 func (k *keys) on(t *chaos.Tool, _ []chaos.Tool) (act handler, why string) {
@@ -93,11 +92,12 @@ func (k *keys) take(ctx context.Context, op operation) (key string, doubted bool
 		}
 		return failed[0], true
 	}
-	if in := chaos.FromContext(ctx); in == nil || !in.Virtual() {
+	in := chaos.FromContext(ctx)
+	if in == nil || !in.Virtual() {
 		return crand.Text(), false
 	}
-	// Lanes run at the same time, so what one of them counts must not depend on another.
-	at := operation{chaos.LaneOf(ctx) + "\n" + op.tool, op.args}
-	k.begun[at]++
-	return fmt.Sprintf("%016x%016x", draw(ctx, op, k.begun[at], 1), draw(ctx, op, k.begun[at], 2)), false
+	// Other conversations of the cell count too, so that they have other keys. Lanes run at the same time, so what one
+	// of them counts must not depend on another.
+	n := in.Count(fmt.Sprintf("%s\n%s\n%x", chaos.LaneOf(ctx), op.tool, op.args))
+	return fmt.Sprintf("%016x%016x", draw(ctx, op, n, 1), draw(ctx, op, n, 2)), false
 }

@@ -142,6 +142,22 @@ func TestIdempotencyKeysOfCallsAtOnce(t *testing.T) {
 	assert.Equal(t, "abccc", order)
 }
 
+// An agent that wraps its tools anew for each prompt has a key for each payment: the conversations of one cell share none,
+// and have the same in each run of it.
+func TestKeysOfTwoConversations(t *testing.T) {
+	pay := func() []string {
+		r := inBubble(t, nil, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
+			for range 2 {
+				ask(ctx, habits.Around(habits.IdempotencyKeys(nil))(tools), "charge", amount)
+			}
+		})
+		assert.Equal(t, []string{"charge 5", "charge 5"}, r.done)
+		_, keys := keysOf(t, r, "charge")
+		return keys
+	}
+	assert.Equal(t, pay(), pay())
+}
+
 // In real time, and without an injector, keys never repeat; in virtual time they differ by cell, seed and lane.
 func TestKeysOfTwoProcessesDiffer(t *testing.T) {
 	seen := map[string]bool{}

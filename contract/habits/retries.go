@@ -13,8 +13,8 @@ import (
 
 // Retries calls again what failed, after a pause that grows (Tries, Wait, MaxWait). It repeats a call of a tool that is
 // declared to change nothing, and another one only if the call has the tool's idempotency key or the tool says that it
-// did nothing ([ErrNotDone]). It does not repeat after a permanent failure, and waits as long as the callee asked. If the
-// caller's deadline comes before the end of the pause, it does not wait. The name is "bounded-retries".
+// did nothing ([ErrNotDone]). It does not repeat after a permanent failure, and waits as long as the callee asked. If
+// the caller's deadline comes before the end of the pause, it does not wait. The name is "bounded-retries".
 func Retries(o *Options) *Habit {
 	return o.habit(&Habit{
 		Name: nameRetries, Does: "bounded retries with back-off",
