@@ -228,8 +228,18 @@ func (c *call) operation() operation { return operation{c.tool.Name, jsonhash.Su
 // an agent, or each conversation. The registry that is wrapped must not be nil.
 func Around(all ...*Habit) func(chaos.ToolRegistry) chaos.ToolRegistry {
 	return func(inner chaos.ToolRegistry) chaos.ToolRegistry {
-		return wrap(inner, layersOf(all))
+		return wrap(worker{inner}, layersOf(all))
 	}
+}
+
+// A worker is a registry whose tools know from their context during which work they call others: [during] is a key of
+// it, with a value of its own for each call.
+type worker struct{ chaos.ToolRegistry }
+
+type during struct{}
+
+func (w worker) CallTool(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
+	return w.ToolRegistry.CallTool(context.WithValue(ctx, during{}, new(int)), name, args)
 }
 
 // A layer is a habit with its state.

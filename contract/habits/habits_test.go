@@ -163,6 +163,39 @@ func TestOneAtATime(t *testing.T) {
 		done: []string{"refund 7", "refund 7"}}).run(t, habits.OneAtATime(nil))
 }
 
+// Two tools that call each other, both called at once, do not wait for each other, whichever habits each of them has.
+// Calls of one work wait for each other as those of an agent do.
+func TestTurnsOfCallsWithin(t *testing.T) {
+	other, reads := `{"order":"8"}`, map[string]string{"charge": "get", "refund": "get"}
+	for _, all := range [][]*habits.Habit{
+		{habits.OneAtATime(nil)}, {habits.LookFirst(&habits.Options{Reads: reads})}, {habits.OneAtATime(nil), habits.LookFirst(&habits.Options{Reads: reads})},
+		{habits.OneAtATime(nil).Only("charge"), habits.LookFirst(&habits.Options{Reads: reads}).Only("refund")},
+	} {
+		r := inBubble(t, map[string][]step{"charge": {slow(time.Second, calls("refund", other))}, "refund": {slow(time.Second, calls("charge", order))}},
+			func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
+				ctx = within(ctx, tools)
+				var both sync.WaitGroup
+				both.Go(func() { assert.Equal(t, `"charged"`, ask(ctx, tools, "charge", order)) })
+				both.Go(func() { assert.Equal(t, `"refunded"`, ask(ctx, tools, "refund", other)) })
+				both.Wait()
+			}, all...)
+		assert.ElementsMatch(t, []string{"charge 7", "charge 7", "refund 8", "refund 8"}, r.done, "each once by the agent and once by the other tool")
+	}
+	delegate := func(ctx context.Context, _ func() string) (json.RawMessage, error) {
+		tools := ctx.Value(toolsKey{}).(chaos.ToolRegistry)
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() { assert.Equal(t, `"refunded"`, ask(ctx, tools, "refund", order)) })
+		}
+		both.Wait()
+		return json.RawMessage(`"asked"`), nil
+	}
+	r := inBubble(t, map[string][]step{"note": {delegate}, "refund": {slow(time.Second, fine)}}, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
+		assert.Equal(t, `"asked"`, ask(within(ctx, tools), tools, "note", order))
+	}, habits.OneAtATime(nil))
+	assert.Equal(t, []string{"refund 7"}, r.done)
+}
+
 func TestDeadlines(t *testing.T) {
 	late := func(ctx context.Context, _ func() string) (json.RawMessage, error) {
 		<-ctx.Done()

@@ -16,8 +16,9 @@ import (
 // If the read returns the same as before, the call is made again. If it returns something else, and once more the same
 // as that, the work was done, and the caller gets a result that says so. If a look fails or the read changes by itself,
 // the caller gets the failure. A call that has the tool's idempotency key needs no look. Calls about the same thing
-// wait for each other. One that the tool itself makes during its work passes, and then the look shows nothing, so that
-// the caller gets the failure. The name is "look-before-repeat".
+// wait for each other. One that a tool makes during its work waits only for others of the same work; else it passes,
+// and no look at what both are about shows anything, so that the caller gets the failure. The name is
+// "look-before-repeat".
 func LookFirst(o *Options) *Habit {
 	return o.habit(&Habit{
 		Name: "look-before-repeat", Does: "a look before the repeat",
@@ -113,7 +114,6 @@ func (l *look) handle(ctx context.Context, c *call, r read) (json.RawMessage, er
 		return c.pass(ctx)
 	}
 	defer l.turns.end(about, turn)
-	ctx = context.WithValue(ctx, turn, true)
 	own := c.own(ctx)
 	lookAfter := func(wait time.Duration) (seen json.RawMessage, ok bool) {
 		if chaos.Sleep(ctx, wait) != nil {
