@@ -56,6 +56,32 @@ func TestLookFirst(t *testing.T) {
 	}
 }
 
+// A repeat comes no sooner than the callee asked; if that is too long, there is none, but a look whether it was done.
+func TestLookFirstKeepsTheAskedWait(t *testing.T) {
+	const look, again = "look-before-repeat: get", "look-before-repeat: refund"
+	for text, want := range map[string]struct {
+		calls []string
+		last  time.Duration
+	}{
+		"gateway error; retry after 20s": {[]string{look, "refund", look, again, look, again, look}, time.Minute},
+		"busy, try again in 500ms":       {[]string{look, "refund", look, again, look, again, look}, 3 * time.Second},
+		"gateway error; retry after 60s": {[]string{look, "refund", look}, time.Second},
+	} {
+		fails := down(errors.New(text))
+		r := inBubble(t, map[string][]step{"refund": {fails, fails, fails}}, func(ctx context.Context, tools chaos.ToolRegistry, r *run) {
+			assert.Equal(t, "error: "+text, ask(ctx, tools, "refund", order))
+			assert.Equal(t, want.last, time.Since(r.began), text)
+		}, habits.LookFirst(nil), habits.Retries(nil))
+		assert.Equal(t, want.calls, r.calls(), text)
+	}
+	inBubble(t, map[string][]step{"refund": {lost(errors.New("retry after 20s"))}}, func(ctx context.Context, tools chaos.ToolRegistry, r *run) {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		assert.Contains(t, ask(ctx, tools, "refund", order), `"done":true`, "the caller has less time than that")
+		assert.Equal(t, 2*time.Second, time.Since(r.began))
+	}, habits.LookFirst(nil))
+}
+
 // A lost result may be made anew, and a tool named that the declarations do not show.
 func TestLookFirstOptions(t *testing.T) {
 	h := habits.LookFirst(&habits.Options{Tools: "{note,charge}", Tries: 2, Wait: time.Minute,

@@ -20,11 +20,14 @@ func Retries(o *Options) *Habit {
 		Name: nameRetries, Does: "bounded retries with back-off",
 		Assumes: "a failure that is not permanent passes within the pauses, and a tool does its work once for each key",
 		rank:    rankRetries, start: func(o Options) state { return onAny(o.retry) },
-		options: Options{Tries: 4, Wait: 250 * time.Millisecond, MaxWait: 30 * time.Second},
+		options: Options{Tries: 4, Wait: 250 * time.Millisecond, MaxWait: longest},
 	})
 }
 
-const nameRetries = "bounded-retries"
+const (
+	nameRetries = "bounded-retries"
+	longest     = 30 * time.Second
+)
 
 func (o Options) retry(ctx context.Context, c *call) (json.RawMessage, error) {
 	result, err := c.pass(ctx)
@@ -47,13 +50,14 @@ func (o Options) pause(ctx context.Context, c *call, tries int, asked time.Durat
 		wait = o.Wait << (tries - 1)
 	}
 	wait -= time.Duration(hash.Unit(draw(ctx, c.operation(), uint64(tries))) * float64(wait) / 4)
-	if wait = max(wait, asked); wait > o.MaxWait || ctx.Err() != nil {
-		return false
-	}
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
-		return false
-	}
-	return chaos.Sleep(ctx, wait) == nil
+	wait = max(wait, asked)
+	return !o.tooLong(ctx, wait) && chaos.Sleep(ctx, wait) == nil
+}
+
+// tooLong reports whether a wait is longer than the options allow or the caller has.
+func (o Options) tooLong(ctx context.Context, wait time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return wait > o.MaxWait || ctx.Err() != nil || ok && time.Until(deadline) <= wait
 }
 
 // Deadlines ends the context of a call after a time (After). If the tool returns an error then, the caller gets one
