@@ -5,15 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/contract/habits"
 )
@@ -96,6 +99,30 @@ func TestStopWhenPermanent(t *testing.T) {
 			ask(ctx, tools, "get", order)
 		}, habits.StopWhenPermanent(nil))
 		assert.Len(t, r.calls(), 2)
+	})
+}
+
+// What is out of date is dropped, so that a memory holds no more than about twice what it may still answer.
+func TestMemoriesDropWhatIsOutOfDate(t *testing.T) {
+	inBubble(t, map[string][]step{}, func(ctx context.Context, _ chaos.ToolRegistry, r *run) {
+		tools := habits.Around(habits.StopWhenPermanent(nil), habits.RememberReads(nil))(r.desk)
+		var kept []weak.Pointer[chaoshttp.HTTPError]
+		for i := range 1000 {
+			gone := &chaoshttp.HTTPError{StatusCode: 404, Message: fmt.Sprint(i)}
+			kept = append(kept, weak.Make(gone))
+			r.desk.script["get"] = []step{down(gone)}
+			ask(ctx, tools, "get", fmt.Sprintf(`{"order":"%d"}`, i))
+			time.Sleep(time.Minute)
+		}
+		runtime.GC()
+		n := 0
+		for _, p := range kept {
+			if p.Value() != nil {
+				n++
+			}
+		}
+		assert.Less(t, n, 200)
+		runtime.KeepAlive(tools)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,6 +57,7 @@ type memory struct {
 	Options
 	mu      sync.Mutex
 	known   map[operation]remembered
+	most    int    // drop what is out of date when there are more
 	running int    // calls that may change something
 	changes uint64 // how often all was forgotten
 }
@@ -80,8 +82,14 @@ func (m *memory) recall(op operation) (r remembered, ok bool, changes uint64) {
 func (m *memory) keep(op operation, result json.RawMessage, err error, changes uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.changes == changes && m.running == 0 {
-		m.known[op] = remembered{bytes.Clone(result), err, time.Now().Add(m.For)}
+	if m.changes != changes || m.running > 0 {
+		return
+	}
+	now := time.Now()
+	m.known[op] = remembered{bytes.Clone(result), err, now.Add(m.For)}
+	if len(m.known) > m.most {
+		maps.DeleteFunc(m.known, func(_ operation, r remembered) bool { return !now.Before(r.until) })
+		m.most = max(64, 2*len(m.known)) // so that each call drops one in the mean
 	}
 }
 
