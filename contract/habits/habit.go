@@ -103,8 +103,8 @@ type Options struct {
 	// not take.
 	Reads map[string]string
 	// Result makes the result of a call whose effect is shown by what the read returned, for [LookFirst]. It must be
-	// safe for concurrent use. nil: an object with the members "done", true, "note", a sentence, and "shown", what the
-	// read returned.
+	// safe for concurrent use. nil, or an error: an object with the members "done", true, "note", a sentence, and
+	// "shown", what the read returned.
 	Result func(tool string, args, shown json.RawMessage) (json.RawMessage, error)
 }
 

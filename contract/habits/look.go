@@ -11,8 +11,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
-// LookFirst looks before it repeats an effect of unknown outcome (Reads, Tries, Wait, MaxWait, Result). It calls the tool
-// that shows the effect before the call and, if that fails so that nobody knows whether the work was done, again after
+// LookFirst looks before it repeats an effect of unknown outcome (Reads, Tries, Wait, MaxWait, Result). It calls the
+// tool that shows the effect before the call and, if that fails so that nobody knows whether the work was done, again after
 // it. If the read returns the same as before, the call is made again, no sooner than the callee asked. If it returns
 // something else, and once more the same as that, the work was done, and the caller gets a result that says so. If a
 // look fails or the read changes by itself, the caller gets the failure. A call that has the tool's idempotency key
@@ -136,7 +136,10 @@ func (l *look) handle(ctx context.Context, c *call, r read) (json.RawMessage, er
 		after, seen := lookAfter(wait)
 		if seen && !jsonhash.Same(after, before) {
 			if again, seen := lookAfter(l.Wait); seen && jsonhash.Same(again, after) {
-				return l.Result(c.tool.Name, c.args, after)
+				if own, err := l.Result(c.tool.Name, c.args, after); err == nil {
+					return own, nil
+				}
+				return wasDone(c.tool.Name, nil, after) // an error would have the caller ask for what was done
 			}
 			break // a read that changes by itself, as by a clock in it, shows nothing
 		}

@@ -94,6 +94,9 @@ func TestLookFirstOptions(t *testing.T) {
 	assert.Empty(t, why)
 	(&trial{script: map[string][]step{"note": {lost(errOdd)}}, ask: []string{"note " + order}, want: []string{`["note",{"order":"7"},{"refunds":1}]`},
 		done: []string{"note 7"}}).run(t, h)
+	fails := habits.LookFirst(&habits.Options{Result: func(string, json.RawMessage, json.RawMessage) (json.RawMessage, error) { return nil, errOdd }})
+	(&trial{why: "the work was done all the same", script: map[string][]step{"refund": {lost(fault.ErrTimeout)}}, ask: []string{"refund " + order}, done: []string{"refund 7"},
+		want: []string{`{"done":true,"note":"The answer of refund was lost, but its work was done, as is shown.","shown":{"refunds":1}}`}}).run(t, fails)
 }
 
 // Calls about the same thing wait for each other, so that the effect of one is not taken for that of the other; who

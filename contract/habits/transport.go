@@ -23,11 +23,12 @@ const keyHeader = "Idempotency-Key"
 // tool is [chaoshttp.Target], such as "POST api.example.com/charges"; a status of 400 or above is a failure.
 //
 //   - [Retries]: methods that RFC 9110 calls idempotent, such as GET and PUT, count as reads, and the header
-//     Idempotency-Key as the key. Others are repeated if the connection was refused, the host was not found or the
+//     Idempotency-Key as the key. The answer of a repeat may differ (section 9.2.2): 404 to a DELETE whose first answer
+//     was lost. Others are repeated if the connection was refused, the host was not found or the
 //     server did not take the request: 429, or 503 with Retry-After.
 //   - [IdempotencyKeys]: the header Idempotency-Key on POST and PATCH that have none. Requests are equal if their
-//     address, body and credentials (Authorization, Cookie) are. A key is used up also by an answer of 400 to 499 that
-//     does not pass, unless another try under the same key failed otherwise.
+//     address, Host, body and credentials (Authorization, Cookie) are. A key is used up also by an answer of 400 to 499
+//     that does not pass, unless another try under the same key failed otherwise.
 //   - [Deadlines]: of each try, up to the end of the body.
 //
 // The first two leave out requests whose body cannot be read again ([http.Request].GetBody). A transport has one state:
@@ -43,8 +44,18 @@ type transport struct {
 	layers []layer
 }
 
+// CloseIdleConnections closes those of the base, for [http.Client.CloseIdleConnections].
+func (t *transport) CloseIdleConnections() {
+	if base, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+		base.CloseIdleConnections()
+	}
+}
+
 // RoundTrip has the habits deal with a request as with a call of a tool.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL == nil || req.Header == nil { // no client sends it: the base says what is wrong
+		return t.base.RoundTrip(req)
+	}
 	e := &exchange{base: t.base, req: req, tool: chaos.Tool{Name: chaoshttp.Target(req)}}
 	args := map[string]any{}
 	again := req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
@@ -54,7 +65,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	case http.MethodPost, http.MethodPatch:
 		e.tool.IdempotencyKey = "/" + keyHeader
 		args[keyHeader] = req.Header.Get(keyHeader)
-		args["of"] = []any{req.URL.String(), req.Header["Authorization"], req.Header["Cookie"]}
+		host := cmp.Or(req.Host, req.URL.Host)
+		args["of"] = []any{req.URL.String(), host, req.Header["Authorization"], req.Header["Cookie"]}
 		if again && req.GetBody != nil {
 			args["body"], again = sum(req)
 		}

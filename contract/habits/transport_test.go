@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"syscall"
@@ -115,6 +116,10 @@ func requestOf(ctx context.Context, t *testing.T, words string) *http.Request {
 	require.NoError(t, err)
 	for _, h := range part[min(len(part), 2):] {
 		name, value, _ := strings.Cut(h, "=")
+		if name == "Host" {
+			req.Host = value
+			continue
+		}
 		req.Header.Set(name, value)
 	}
 	if len(part) > 1 && part[1] == "stream" {
@@ -168,6 +173,10 @@ func TestTransport(t *testing.T) {
 			[]string{"error: read: connection reset by peer", "200 answer 2", "200 answer 3"}, []string{"POST x a", "POST x a", "POST x b"}, 2},
 		{"another body is another request, and so are other credentials", []*habits.Habit{key}, []reply{lost, lost}, []string{"POST x", "POST y", "POST x Authorization=z"},
 			[]string{"error: read: connection reset by peer", "error: read: connection reset by peer", "200 answer 3"}, []string{"POST x a", "POST y b", "POST x c"}, 3},
+		{"and another Host", []*habits.Habit{key}, []reply{lost}, []string{"POST x", "POST x Host=other.example", "POST x Host=shop.example"},
+			[]string{"error: read: connection reset by peer", "200 answer 2", "200 answer 3"}, []string{"POST x a", "POST x b", "POST x a"}, 2},
+		{"a DELETE whose answer was lost has another one", []*habits.Habit{retries}, []reply{lost, {status: 404}}, []string{"DELETE"}, []string{"404 answer 2"},
+			[]string{"DELETE  -", "DELETE  -"}, 1},
 		{"habits of tools are left out", habits.All()[:4], []reply{{status: 404}}, []string{"GET", "GET"}, []string{"404 answer 1", "200 answer 2"}, []string{"GET  -", "GET  -"}, 1},
 		{"and what the options leave out", []*habits.Habit{habits.Retries(&habits.Options{Tools: "GET *"})}, []reply{busy, busy}, []string{"PUT x"}, []string{"503 answer 1"},
 			[]string{"PUT x -"}, 0},
@@ -305,6 +314,29 @@ func TestTransportOfAWrongBase(t *testing.T) {
 		}
 	}
 }
+
+// A request that no client makes gets the base's own error, and what the client asks of the base reaches it.
+func TestTransportPassesOn(t *testing.T) {
+	address := &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
+	for want, req := range map[string]*http.Request{
+		"http: nil Request.URL":    {Method: "POST", Header: http.Header{}},
+		"http: nil Request.Header": {Method: "POST", URL: address},
+	} {
+		_, err := habits.Transport(nil, habits.IdempotencyKeys(nil), habits.Retries(nil)).RoundTrip(req)
+		require.EqualError(t, err, want)
+	}
+	base := &idle{}
+	(&http.Client{Transport: habits.Transport(base)}).CloseIdleConnections()
+	assert.Equal(t, 1, base.closed)
+	(&http.Client{Transport: habits.Transport(&shop{})}).CloseIdleConnections()
+}
+
+type idle struct {
+	shop
+	closed int
+}
+
+func (i *idle) CloseIdleConnections() { i.closed++ }
 
 // endless is a body that does not end.
 type endless struct{}
