@@ -95,8 +95,8 @@ type Options struct {
 	// quarter of each pause is left out, at random. For [LookFirst] it is the pause before each look after a failure;
 	// 0: 1 s. Work that goes on in the tool after a failure must be done by then.
 	Wait time.Duration
-	// MaxWait is the longest pause of [Retries], and the longest that a callee may ask of it and of [LookFirst]; 0: 30 s.
-	// A callee that asks for a longer one is not called again.
+	// MaxWait is the longest pause of [Retries], and the longest that a callee may ask for; 0: 30 s. It is not called
+	// again if it asks for a longer one, also by [LookFirst].
 	MaxWait time.Duration
 	// Reads has for a tool the name of the one that shows its effect, for [LookFirst]. For a tool that it does not name
 	// it is the only one that is declared to change nothing, requires an argument, and requires none that the tool does

@@ -12,13 +12,13 @@ import (
 )
 
 // LookFirst looks before it repeats an effect of unknown outcome (Reads, Tries, Wait, MaxWait, Result). It calls the
-// tool that shows the effect before the call and, if that fails so that nobody knows whether the work was done, again after
-// it. If the read returns the same as before, the call is made again, no sooner than the callee asked. If it returns
-// something else, and once more the same as that, the work was done, and the caller gets a result that says so. If a
-// look fails or the read changes by itself, the caller gets the failure. A call that has the tool's idempotency key
-// needs no look. Calls about the same thing wait for each other. One that a tool makes during its work waits only for
-// others of the same work; else it passes, and no look at what both are about shows anything, so that the caller gets
-// the failure. The name is "look-before-repeat".
+// tool that shows the effect before the call and, if that fails so that nobody knows whether the work was done, again
+// after it. If the read returns the same as before, the call is made again, no sooner than the callee asked. If it
+// returns something else, and once more the same as that, the work was done, and the caller gets a result that says
+// so. If a look fails or the read changes by itself, the caller gets the failure. A call that has the tool's
+// idempotency key needs no look. Calls about the same thing wait for each other. One that a tool makes during its work
+// waits only for others of the same work; else it passes, and no look at what both are about shows anything, so that
+// the caller gets the failure. The name is "look-before-repeat".
 func LookFirst(o *Options) *Habit {
 	return o.habit(&Habit{
 		Name: "look-before-repeat", Does: "a look before the repeat",
