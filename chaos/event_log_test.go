@@ -19,6 +19,7 @@ func TestEventsOfARuleHaveItsPatternAndClass(t *testing.T) {
 	in := chaos.NewInjector(5, &chaos.InjectorOptions{RecordAll: true, OnEvent: func(_ context.Context, e chaos.Event) { events = append(events, e) }})
 	require.NoError(t, in.Register(chaos.Rule{Name: "down", Target: "pay.*", Fault: fault.Fail(errors.New("key sk-1"))}))
 	assert.Equal(t, uint64(5), in.Seed())
+	assert.Equal(t, []uint64{1, 2, 1}, []uint64{in.Count("a"), in.Count("a"), in.Count("b")})
 	call := func(target string) {
 		_, _ = chaos.Wrap(target, func(context.Context, int) (int, error) { return 1, nil })(chaos.NewContext(t.Context(), in), 1)
 	}

@@ -73,6 +73,7 @@ type Injector struct {
 
 	watchers atomic.Pointer[[]watcher]
 	refusal  atomic.Pointer[error] // the first that Refuse was given
+	counts   sync.Map              // of Count: an *atomic.Uint64 by name
 
 	mu        sync.Mutex // guards what follows
 	rules     []*liveRule
@@ -174,6 +175,13 @@ func (in *Injector) Closed() bool { return in.state.Load()&stateClosed != 0 }
 
 // Virtual is [InjectorOptions].Virtual.
 func (in *Injector) Virtual() bool { return in.opts.Virtual }
+
+// Count returns how often it was called with a name, this time included. From it, the lane, the
+// cell and the seed, middleware draws names that are the same in each run of a cell, such as keys.
+func (in *Injector) Count(name string) uint64 {
+	n, _ := in.counts.LoadOrStore(name, new(atomic.Uint64))
+	return n.(*atomic.Uint64).Add(1)
+}
 
 // Refuse notes why an injection point refused a call because the world is set up in a way
 // that cannot work, so that the cell cannot be judged. The first reason is kept; err must

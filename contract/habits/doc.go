@@ -26,12 +26,9 @@
 // # Failures
 //
 // A call failed if it returned an error, or a result that says so, such as {"error": "busy"}. By its words and its
-// status a failure is permanent, or may pass. The tool did nothing if the connection was refused, the host was not
-// found or the caller was turned away (429, "too many requests", 503 with Retry-After). That counts only where the
-// failure says nothing else: a [net.OpError] of a dial or a [chaoshttp.HTTPError] that no error wraps but a
-// [net/url.Error], a text of these words alone, a result that has such a text and no data besides. "charged; receipt
-// failed: connection refused" may come after the work. Otherwise, unless the failure is permanent, nobody knows whether
-// the tool did its work.
+// status a failure is permanent, or may pass. Whether the tool did its work they do not say: "connection refused" or
+// "not found" may be the failure of its last step. A tool says that it did nothing by [ErrNotDone]. Over HTTP a request
+// is one step, so [Transport] knows more.
 //
 // A failure may ask for a wait: Retry-After in a header or "retry_after" in a result, in seconds, or words such as "try
 // again in 2 minutes".

@@ -9,7 +9,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -18,7 +17,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 	"github.com/shakedown-go/shakedown/internal/failure"
-	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/retryable"
 	"github.com/shakedown-go/shakedown/internal/schema"
 )
@@ -29,9 +27,9 @@ type failed struct {
 	kind  failure.Kind
 	after time.Duration // how long the callee asked to wait; 0: it did not say
 	class retryable.Class
-	// undone: it failed before the work, so the tool did nothing. done: the tool answered, so it did its work.
+	// undone: it is known that the tool did nothing. done: the tool answered, so it did its work.
 	undone, done bool
-	// denied: the callee answered that it did nothing.
+	// denied: the callee did nothing, and may answer the same for ever to the same key.
 	denied bool
 }
 
@@ -54,79 +52,22 @@ func failureOf(result json.RawMessage, err error) *failed {
 	default:
 		f.text, status = failure.Report(result)
 	}
-	// A failure that tells of more may be that of a part of the work, such as a receipt, after another part was done.
-	// So may one that an error has wrapped.
-	alone := err != nil || reportsOnly(result)
-	one := alone && !further.MatchString(beginning.ReplaceAllString(f.text, "$1 "))
-	exact := err != nil && err == error(answer) || err == nil && status != 0 && one
 	status = cmp.Or(status, retryable.StatusIn(f.text))
 	f.after = cmp.Or(f.after, textWait(f.text), textWait(string(result)))
 	f.class = retryable.Of(status, f.after, f.text)
 	f.kind = failure.KindOf(f.text)
-	said := saidWait.ReplaceAllString(f.text, "")
-	// RFC 6585, section 4, and RFC 9110, section 15.6.4: the server has not taken the request.
-	turnedAway := exact && status == http.StatusTooManyRequests || alone && tooMany.MatchString(said) ||
-		f.after > 0 && (exact && status == http.StatusServiceUnavailable || alone && unavailable.MatchString(said))
-	f.undone = turnedAway || isDial(err) || alone && unreached.MatchString(said)
-	f.denied = turnedAway || f.class == retryable.Permanent && (exact || one)
+	// Whatever a tool's failure says, it may be that of a later step, such as a receipt. One request is one step.
+	f.undone = errors.Is(err, ErrNotDone)
+	f.denied = f.undone
+	if one, ok := err.(ofRequest); ok {
+		dial, isNet := one.error.(*net.OpError)
+		answer, isAnswer := one.error.(*chaoshttp.HTTPError)
+		// RFC 6585, section 4, and RFC 9110, section 15.6.4: the server has not taken the request.
+		f.undone = isNet && dial.Op == "dial" || isAnswer && (answer.StatusCode == http.StatusTooManyRequests ||
+			answer.StatusCode == http.StatusServiceUnavailable && f.after > 0)
+		f.denied = isAnswer && f.class == retryable.Permanent // RFC 9110, section 15.5: it cannot fulfil the request
+	}
 	return f
-}
-
-// The first two tell a text of one thing from one of further things. The others are texts that say no more than that
-// the callee turned the caller away or was not reached, without the wait for which it asked. "Get" is not among the
-// methods: a client of HTTP may have been sent there by an answer.
-const ends = `[\s.,:!()]*(?:please)?[\s.,:!()]*$`
-
-var (
-	beginning = regexp.MustCompile(`(?i)^(?:error: )?(?:([45]\d\d[\w ]*|[\w ]*\b(?:declined|denied|rejected)): )?`)
-	further   = regexp.MustCompile(`(?i)[;:,\n]|[.!?]\s+\S|\b(?:but|and|after|although|though|while|then|when)\b`)
-	tooMany   = regexp.MustCompile(`(?i)^(?:error: )?(?:(?:http |status:? |status code:? )?429|(?:429:? )?` +
-		`(?:too many (?:\w+ )?requests|rate[ -]?limit (?:is )?(?:reached|exceeded)|rate[ -]?limited)` +
-		`(?:: the limit is [\d.]+)?)` + ends)
-	unavailable = regexp.MustCompile(`(?i)^(?:error: )?503(?::? service unavailable)?` + ends)
-	unreached   = regexp.MustCompile(`(?i)^(?:error: )?(?:(?:post|put|patch|delete) "[^"]*": )?(?:` +
-		`(?:dial \w+ ?\S*: )?(?:(?:lookup [^;,]*|connect|getaddrinfo|\[errno -?\d+\]):? )?` +
-		`(?:connection refused|no such host|no route to host|name or service not known|` +
-		`ECONNREFUSED(?: [\w.:[\]]+)?|ENOTFOUND(?: [\w.-]+)?)|(?:chaos: )?unknown tool)` + ends)
-)
-
-// isDial reports whether an error is that of a connection that was not made, as it is or from a client of HTTP.
-func isDial(err error) bool {
-	if sent, ok := err.(*url.Error); ok && sent.Op != "Get" && sent.Op != "Head" {
-		err = sent.Err
-	}
-	dial, ok := err.(*net.OpError)
-	return ok && dial.Op == "dial"
-}
-
-// reportsOnly reports whether a result has nothing besides one failure: it is a text, or has no other members.
-func reportsOnly(result json.RawMessage) bool {
-	v, isJSON := jsonedit.ParseValue(result)
-	return !isJSON || isReport(v)
-}
-
-func isReport(v *jsonedit.Value) bool {
-	texts := 0
-	for i, name := range v.Keys() {
-		switch member := v.At(i); {
-		case name == "error", name == "message", name == "content", name == "text":
-			texts++
-			if !isReport(member) {
-				return false
-			}
-		case name == "type" && member.String() == "text", name == "isError", strings.HasPrefix(name, "retry"):
-		case (name == "status" || name == "code") && member.Kind() == jsonedit.Number:
-		default:
-			return false
-		}
-	}
-	switch v.Kind() {
-	case jsonedit.Array:
-		return v.Len() == 1 && isReport(v.At(0))
-	case jsonedit.Object:
-		return texts == 1
-	}
-	return v.Kind() == jsonedit.String
 }
 
 // doubtful reports whether the call failed and nobody knows if the tool did its work.
@@ -175,6 +116,11 @@ func textWait(text string) time.Duration {
 	}
 	return wait
 }
+
+// ErrNotDone is for tools: an error that matches it says that the call did nothing, and that nothing of it goes on.
+// [Retries] then repeats the call also without a key, and [IdempotencyKeys] uses its key up. A tool of several steps
+// must not hand on such an error of a later one.
+var ErrNotDone = errors.New("nothing was done")
 
 // ErrResult is in the error of a call whose result [CheckResults] refused. The tool was called, and did its work.
 var ErrResult = errors.New("the result does not fit its schema")

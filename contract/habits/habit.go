@@ -94,15 +94,16 @@ type Options struct {
 	// quarter of each pause is left out, at random. For [LookFirst] it is the pause before each look after a failure;
 	// 0: 1 s. Work that goes on in the tool after a failure must be done by then.
 	Wait time.Duration
-	// MaxWait is the longest pause of [Retries]; 0: 30 s. A callee that asks for a longer one is not called again.
+	// MaxWait is the longest pause of [Retries], and the longest that a callee may ask for; 0: 30 s. It is not called
+	// again if it asks for a longer one, also by [LookFirst].
 	MaxWait time.Duration
 	// Reads has for a tool the name of the one that shows its effect, for [LookFirst]. For a tool that it does not name
 	// it is the only one that is declared to change nothing, requires an argument, and requires none that the tool does
 	// not take.
 	Reads map[string]string
 	// Result makes the result of a call whose effect is shown by what the read returned, for [LookFirst]. It must be
-	// safe for concurrent use. nil: an object with the members "done", true, "note", a sentence, and "shown", what the
-	// read returned.
+	// safe for concurrent use. nil, or an error: an object with the members "done", true, "note", a sentence, and
+	// "shown", what the read returned.
 	Result func(tool string, args, shown json.RawMessage) (json.RawMessage, error)
 }
 
@@ -227,8 +228,18 @@ func (c *call) operation() operation { return operation{c.tool.Name, jsonhash.Su
 // an agent, or each conversation. The registry that is wrapped must not be nil.
 func Around(all ...*Habit) func(chaos.ToolRegistry) chaos.ToolRegistry {
 	return func(inner chaos.ToolRegistry) chaos.ToolRegistry {
-		return wrap(inner, layersOf(all))
+		return wrap(worker{inner}, layersOf(all))
 	}
+}
+
+// A worker is a registry whose tools know from their context during which work they call others: [during] is a key of
+// it, with a value of its own for each call.
+type worker struct{ chaos.ToolRegistry }
+
+type during struct{}
+
+func (w worker) CallTool(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
+	return w.ToolRegistry.CallTool(context.WithValue(ctx, during{}, new(int)), name, args)
 }
 
 // A layer is a habit with its state.

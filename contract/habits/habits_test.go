@@ -4,15 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/contract/habits"
 )
@@ -98,6 +102,30 @@ func TestStopWhenPermanent(t *testing.T) {
 	})
 }
 
+// What is out of date is dropped, so that a memory holds no more than about twice what it may still answer.
+func TestMemoriesDropWhatIsOutOfDate(t *testing.T) {
+	inBubble(t, map[string][]step{}, func(ctx context.Context, _ chaos.ToolRegistry, r *run) {
+		tools := habits.Around(habits.StopWhenPermanent(nil), habits.RememberReads(nil))(r.desk)
+		var kept []weak.Pointer[chaoshttp.HTTPError]
+		for i := range 1000 {
+			gone := &chaoshttp.HTTPError{StatusCode: 404, Message: fmt.Sprint(i)}
+			kept = append(kept, weak.Make(gone))
+			r.desk.script["get"] = []step{down(gone)}
+			ask(ctx, tools, "get", fmt.Sprintf(`{"order":"%d"}`, i))
+			time.Sleep(time.Minute)
+		}
+		runtime.GC()
+		n := 0
+		for _, p := range kept {
+			if p.Value() != nil {
+				n++
+			}
+		}
+		assert.Less(t, n, 200)
+		runtime.KeepAlive(tools)
+	})
+}
+
 func TestOneAtATime(t *testing.T) {
 	slowly := slow(time.Second, fine)
 	atOnce := func(ctx context.Context, tools chaos.ToolRegistry, n int, name, args string) (got []string) {
@@ -160,6 +188,39 @@ func TestOneAtATime(t *testing.T) {
 	}, habits.OneAtATime(nil))
 	(&trial{why: "one after another are two", ask: []string{"refund " + order, "refund " + order}, want: []string{`"refunded"`, `"refunded"`},
 		done: []string{"refund 7", "refund 7"}}).run(t, habits.OneAtATime(nil))
+}
+
+// Two tools that call each other, both called at once, do not wait for each other, whichever habits each of them has.
+// Calls of one work wait for each other as those of an agent do.
+func TestTurnsOfCallsWithin(t *testing.T) {
+	other, reads := `{"order":"8"}`, map[string]string{"charge": "get", "refund": "get"}
+	for _, all := range [][]*habits.Habit{
+		{habits.OneAtATime(nil)}, {habits.LookFirst(&habits.Options{Reads: reads})}, {habits.OneAtATime(nil), habits.LookFirst(&habits.Options{Reads: reads})},
+		{habits.OneAtATime(nil).Only("charge"), habits.LookFirst(&habits.Options{Reads: reads}).Only("refund")},
+	} {
+		r := inBubble(t, map[string][]step{"charge": {slow(time.Second, calls("refund", other))}, "refund": {slow(time.Second, calls("charge", order))}},
+			func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
+				ctx = within(ctx, tools)
+				var both sync.WaitGroup
+				both.Go(func() { assert.Equal(t, `"charged"`, ask(ctx, tools, "charge", order)) })
+				both.Go(func() { assert.Equal(t, `"refunded"`, ask(ctx, tools, "refund", other)) })
+				both.Wait()
+			}, all...)
+		assert.ElementsMatch(t, []string{"charge 7", "charge 7", "refund 8", "refund 8"}, r.done, "each once by the agent and once by the other tool")
+	}
+	delegate := func(ctx context.Context, _ func() string) (json.RawMessage, error) {
+		tools := ctx.Value(toolsKey{}).(chaos.ToolRegistry)
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() { assert.Equal(t, `"refunded"`, ask(ctx, tools, "refund", order)) })
+		}
+		both.Wait()
+		return json.RawMessage(`"asked"`), nil
+	}
+	r := inBubble(t, map[string][]step{"note": {delegate}, "refund": {slow(time.Second, fine)}}, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
+		assert.Equal(t, `"asked"`, ask(within(ctx, tools), tools, "note", order))
+	}, habits.OneAtATime(nil))
+	assert.Equal(t, []string{"refund 7"}, r.done)
 }
 
 func TestDeadlines(t *testing.T) {
@@ -234,11 +295,12 @@ func TestTellFailures(t *testing.T) {
 	}{
 		{"a time-out of a read", "get", down(fault.ErrTimeout), `{"error":{"tool":"get","kind":"timeout","retry":"may help","message":"i/o timeout"}}`},
 		{"of an effect", "refund", down(fault.ErrTimeout), `{"error":{"tool":"refund","kind":"timeout","retry":"may help","done":"unknown","message":"i/o timeout"}}`},
-		{"before the work", "refund", down(fault.ErrConnectionRefused),
-			`{"error":{"tool":"refund","kind":"refused","retry":"may help","done":"no","message":"connect: connection refused"}}`},
-		{"turned away", "refund", down(fault.ErrRateLimited), `{"error":{"tool":"refund","kind":"other","retry":"may help","done":"no","message":"too many requests"}}`},
+		{"refused, by whom nobody knows", "refund", down(fault.ErrConnectionRefused),
+			`{"error":{"tool":"refund","kind":"refused","retry":"may help","done":"unknown","message":"connect: connection refused"}}`},
+		{"not done, as the tool says", "refund", down(fmt.Errorf("%w: %w", habits.ErrNotDone, fault.ErrRateLimited)),
+			`{"error":{"tool":"refund","kind":"other","retry":"may help","done":"no","message":"nothing was done: too many requests"}}`},
 		{"a host that is not there", "note", down(errors.New(`Post "https://pay.example": dial tcp: lookup pay.example on 127.0.0.53:53: no such host`)),
-			`{"error":{"tool":"note","kind":"no such host","retry":"does not help","done":"no","message":"Post \"https://pay.example\": dial tcp: lookup pay.example on 127.0.0.53:53: no such host"}}`},
+			`{"error":{"tool":"note","kind":"no such host","retry":"does not help","done":"unknown","message":"Post \"https://pay.example\": dial tcp: lookup pay.example on 127.0.0.53:53: no such host"}}`},
 		{"after a part of the work", "refund", down(errors.New("refunded; receipt failed: dial tcp: connection refused")),
 			`{"error":{"tool":"refund","kind":"refused","retry":"may help","done":"unknown","message":"refunded; receipt failed: dial tcp: connection refused"}}`},
 		{"permanent", "note", down(errors.New("forbidden")), `{"error":{"tool":"note","kind":"other","retry":"does not help","done":"unknown","message":"forbidden"}}`},

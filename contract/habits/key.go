@@ -14,9 +14,9 @@ import (
 
 // IdempotencyKeys puts a key into a call of a tool that declares one ([chaos.Tool].IdempotencyKey), if the agent gave
 // none. A call with equal arguments after one that failed gets the same key, since the failed one may have done its
-// work. A success uses the key up, so that two wanted equal effects are two; of two calls at once each has its own. A
-// key to which the tool did no more than refuse or turn away is used up too: many tools answer the same for ever to
-// the key of a payment that was declined.
+// work. Of two calls at once each has its own. A success uses the key up, so that two wanted equal effects are two. A
+// failure uses it up only if the tool says that it did nothing ([ErrNotDone]), since many services answer the same for
+// ever to the key of a payment that was declined; the words of a failure do not.
 // A key is random, and in virtual time the same in each run of a cell. The name is "idempotency-key".
 func IdempotencyKeys(o *Options) *Habit {
 	return o.habit(&Habit{
@@ -25,7 +25,7 @@ func IdempotencyKeys(o *Options) *Habit {
 			"arguments wants its effect once",
 		rank: rankKey,
 		start: func(Options) state {
-			k := &keys{failed: map[operation][]string{}, begun: map[operation]uint64{}}
+			k := &keys{failed: map[operation][]string{}}
 			return state{on: k.on}
 		},
 	})
@@ -35,7 +35,6 @@ func IdempotencyKeys(o *Options) *Habit {
 type keys struct {
 	mu     sync.Mutex
 	failed map[operation][]string // the oldest first
-	begun  map[operation]uint64   // how many, in virtual time; the lane stands before the tool
 }
 
 func (k *keys) on(t *chaos.Tool, _ []chaos.Tool) (act handler, why string) {
@@ -97,9 +96,9 @@ func (k *keys) take(ctx context.Context, op operation) (key string, doubted bool
 	if in == nil || !in.Virtual() {
 		return crand.Text(), false
 	}
-	// Lanes run at the same time, so what one of them counts must not depend on another.
-	at := operation{chaos.LaneOf(ctx) + "\n" + op.tool, op.args}
-	k.begun[at]++
-	half := func(n uint64) uint64 { return draw(ctx, in, in.Cell(), op, k.begun[at], n) }
+	// Other conversations of the cell count too, so that they have other keys. Lanes run at the same time, so what one
+	// of them counts must not depend on another.
+	n := in.Count(fmt.Sprintf("%s\n%s\n%x", chaos.LaneOf(ctx), op.tool, op.args))
+	half := func(i uint64) uint64 { return draw(ctx, in, in.Cell(), op, n, i) }
 	return fmt.Sprintf("%016x%016x", half(1), half(2)), false
 }

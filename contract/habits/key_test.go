@@ -62,19 +62,10 @@ func TestIdempotencyKeys(t *testing.T) {
 		{trial{why: "after any failure, whatever its words: they may be those of the first try's success",
 			script: map[string][]step{"charge": {lost(fault.ErrTimeout), down(errors.New("already exists"))}},
 			ask:    []string{charge, charge, charge}, want: []string{timeout, "error: already exists", `"charged"`}, done: []string{"charge 5"}}, "aaa"},
-		{trial{why: "what was declined is another's to answer", script: map[string][]step{"charge": {down(errors.New("402 Payment Required: card declined")),
-			says(`{"error":"the card was declined"}`), down(&chaoshttp.HTTPError{StatusCode: 402, Message: "declined. Try another; or cash"}), down(fault.ErrRateLimited)}},
-			ask:  []string{charge, charge, charge, charge, charge},
-			want: []string{"error: 402 Payment Required: card declined", `{"error":"the card was declined"}`, "error: 402 Payment Required: declined. Try another; or cash", "error: too many requests", `"charged"`},
-			done: []string{"charge 5", "charge 5"}}, "abcde"},
-		{trial{why: "but not if a part may be done", script: map[string][]step{"charge": {lost(errors.New("charged; receipt: 404 not found")),
-			lost(fmt.Errorf("charged: %w", &chaoshttp.HTTPError{StatusCode: 402}))}}, ask: []string{charge, charge, charge},
-			want: []string{"error: charged; receipt: 404 not found", "error: charged: 402 Payment Required", `"charged"`}, done: []string{"charge 5"}}, "aaa"},
-		{trial{why: "in one sentence too", script: map[string][]step{"charge": {lost(errors.New("charged but the receipt was rejected: no address")),
-			down(errors.New("forbidden"))}}, ask: []string{charge, charge, charge},
-			want: []string{"error: charged but the receipt was rejected: no address", "error: forbidden", `"charged"`}, done: []string{"charge 5"}}, "aaa"},
-		{trial{why: "a reason is not a part", script: map[string][]step{"charge": {down(errors.New("card declined: insufficient funds"))}},
-			ask: []string{charge, charge}, want: []string{"error: card declined: insufficient funds", `"charged"`}, done: []string{"charge 5"}}, "ab"},
+		{trial{why: "what the tool says it did not do is over", script: map[string][]step{"charge": {down(fmt.Errorf("%w: card declined", habits.ErrNotDone)),
+			down(errors.Join(habits.ErrNotDone, fault.ErrRateLimited))}},
+			ask:  []string{charge, charge, charge},
+			want: []string{"error: nothing was done: card declined", "error: nothing was done\ntoo many requests", `"charged"`}, done: []string{"charge 5"}}, "abc"},
 		{trial{why: "nor after a lost connection: a client may have sent it before", script: map[string][]step{"charge": {lost(fault.ErrConnectionRefused)}},
 			ask: []string{charge, charge}, want: []string{"error: connect: connection refused", `"charged"`}, done: []string{"charge 5"}}, "aa"},
 		{trial{why: "also if it is in a result", script: map[string][]step{"charge": {says(`{"error":"busy"}`)}},
@@ -100,13 +91,29 @@ func TestIdempotencyKeys(t *testing.T) {
 	})
 }
 
-// A try that failed so that nobody knows whether it was done keeps the key, though the last one was declined; tries that
-// were all declined or turned away do not.
+// Words never use a key up, and neither does a status: they may be of the receipt, after the charge.
+func TestIdempotencyKeysOfLaterSteps(t *testing.T) {
+	for _, err := range []error{
+		errors.New("receipt not found"), errors.New("unknown field in reply"), errors.New("mail rejected"), errors.New("card declined"),
+		errors.New("402 Payment Required"), errors.New("404 page not found"), fault.ErrRateLimited,
+		&chaoshttp.HTTPError{StatusCode: 404}, &chaoshttp.HTTPError{StatusCode: 429},
+	} {
+		r := (&trial{why: err.Error(), script: map[string][]step{"charge": {lost(err), says(`{"error":"the receipt was rejected"}`)}},
+			ask: []string{"charge " + amount, "charge " + amount, "charge " + amount}, done: []string{"charge 5"},
+			want: []string{"error: " + err.Error(), `{"error":"the receipt was rejected"}`, `"charged"`}}).run(t, habits.IdempotencyKeys(nil))
+		order, _ := keysOf(t, r, "charge")
+		assert.Equal(t, "aaa", order, err)
+	}
+}
+
+// A try that failed so that nobody knows whether it was done keeps the key, though the last one was not; tries that were
+// all not done do not.
 func TestIdempotencyKeysOfTries(t *testing.T) {
-	declined := down(errors.New("402 Payment Required"))
-	for want, first := range map[string]step{"aaa": lost(fault.ErrTimeout), "aab": down(fault.ErrRateLimited)} {
+	notDone := func(text string) step { return down(fmt.Errorf("%w: %s", habits.ErrNotDone, text)) }
+	declined := notDone("declined")
+	for want, first := range map[string]step{"aaa": lost(fault.ErrTimeout), "aab": notDone("busy")} {
 		r := inBubble(t, map[string][]step{"charge": {first, declined}}, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
-			assert.Equal(t, "error: 402 Payment Required", ask(ctx, tools, "charge", amount))
+			assert.Equal(t, "error: nothing was done: declined", ask(ctx, tools, "charge", amount))
 			assert.Equal(t, `"charged"`, ask(ctx, tools, "charge", amount))
 		}, habits.IdempotencyKeys(nil), habits.Retries(nil))
 		order, _ := keysOf(t, r, "charge")
@@ -133,6 +140,22 @@ func TestIdempotencyKeysOfCallsAtOnce(t *testing.T) {
 		}, habits.IdempotencyKeys(nil))
 	order, _ := keysOf(t, r, "charge")
 	assert.Equal(t, "abccc", order)
+}
+
+// An agent that wraps its tools anew for each prompt has a key for each payment: the conversations of one cell share none,
+// and have the same in each run of it.
+func TestKeysOfTwoConversations(t *testing.T) {
+	pay := func() []string {
+		r := inBubble(t, nil, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) {
+			for range 2 {
+				ask(ctx, habits.Around(habits.IdempotencyKeys(nil))(tools), "charge", amount)
+			}
+		})
+		assert.Equal(t, []string{"charge 5", "charge 5"}, r.done)
+		_, keys := keysOf(t, r, "charge")
+		return keys
+	}
+	assert.Equal(t, pay(), pay())
 }
 
 // In real time, and without an injector, keys never repeat; in virtual time they differ by cell, seed and lane.

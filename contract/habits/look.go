@@ -11,12 +11,13 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
-// LookFirst looks before it repeats an effect of unknown outcome (Reads, Tries, Wait, Result). It calls the tool that
-// shows the effect before the call and, if that fails so that nobody knows whether the work was done, again after it.
-// If the read returns the same as before, the call is made again. If it returns something else, and once more the same
-// as that, the work was done, and the caller gets a result that says so. If a look fails or the read changes by itself,
-// the caller gets the failure. A call that has the tool's idempotency key needs no look. Calls about the same thing
-// wait for each other. One that the tool itself makes during its work passes, and then the look shows nothing, so that
+// LookFirst looks before it repeats an effect of unknown outcome (Reads, Tries, Wait, MaxWait, Result). It calls the
+// tool that shows the effect before the call and, if that fails so that nobody knows whether the work was done, again
+// after it. If the read returns the same as before, the call is made again, no sooner than the callee asked. If it
+// returns something else, and once more the same as that, the work was done, and the caller gets a result that says
+// so. If a look fails or the read changes by itself, the caller gets the failure. A call that has the tool's
+// idempotency key needs no look. Calls about the same thing wait for each other. One that a tool makes during its work
+// waits only for others of the same work; else it passes, and no look at what both are about shows anything, so that
 // the caller gets the failure. The name is "look-before-repeat".
 func LookFirst(o *Options) *Habit {
 	return o.habit(&Habit{
@@ -24,7 +25,7 @@ func LookFirst(o *Options) *Habit {
 		Assumes: "what the read returns changes by the effect, within the pause, and meanwhile by nothing else",
 		rank:    rankLook,
 		start:   func(o Options) state { return state{on: (&look{o, turns{held: map[operation]*turn{}}}).on} },
-		options: Options{Tries: 3, Wait: time.Second, Reads: map[string]string{}, Result: wasDone},
+		options: Options{Tries: 3, Wait: time.Second, MaxWait: longest, Reads: map[string]string{}, Result: wasDone},
 	})
 }
 
@@ -113,7 +114,6 @@ func (l *look) handle(ctx context.Context, c *call, r read) (json.RawMessage, er
 		return c.pass(ctx)
 	}
 	defer l.turns.end(about, turn)
-	ctx = context.WithValue(ctx, turn, true)
 	own := c.own(ctx)
 	lookAfter := func(wait time.Duration) (seen json.RawMessage, ok bool) {
 		if chaos.Sleep(ctx, wait) != nil {
@@ -124,15 +124,26 @@ func (l *look) handle(ctx context.Context, c *call, r read) (json.RawMessage, er
 	}
 	before, ok := lookAfter(0)
 	result, err := c.pass(ctx)
-	for try := 1; ok && !turn.within.Load() && failureOf(result, err).doubtful(); try++ {
-		after, seen := lookAfter(l.Wait)
+	for try := 1; ok && !turn.within.Load(); try++ {
+		f := failureOf(result, err)
+		if !f.doubtful() {
+			break
+		}
+		wait, tooLong := max(l.Wait, f.after), l.tooLong(ctx, f.after)
+		if tooLong {
+			wait = l.Wait // to see whether it was done, and not to call again
+		}
+		after, seen := lookAfter(wait)
 		if seen && !jsonhash.Same(after, before) {
 			if again, seen := lookAfter(l.Wait); seen && jsonhash.Same(again, after) {
-				return l.Result(c.tool.Name, c.args, after)
+				if own, err := l.Result(c.tool.Name, c.args, after); err == nil {
+					return own, nil
+				}
+				return wasDone(c.tool.Name, nil, after) // an error would have the caller ask for what was done
 			}
 			break // a read that changes by itself, as by a clock in it, shows nothing
 		}
-		if !seen || try >= l.Tries {
+		if !seen || tooLong || try >= l.Tries {
 			break
 		}
 		result, err = c.pass(own)

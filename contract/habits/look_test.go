@@ -30,8 +30,10 @@ func TestLookFirst(t *testing.T) {
 			want: []string{"error: something went wrong"}, calls: []string{look, "refund", look, again, look, again, look}},
 		{why: "a permanent failure needs no look", script: map[string][]step{"refund": {down(errors.New("amount is not allowed"))}},
 			ask: []string{refund}, want: []string{"error: amount is not allowed"}, calls: []string{look, "refund"}},
-		{why: "nor does one before the work, which is the business of retries", script: map[string][]step{"refund": {down(fault.ErrConnectionRefused)}},
-			ask: []string{refund}, want: []string{"error: connect: connection refused"}, calls: []string{look, "refund"}},
+		{why: "nor does what was not done, which is the business of retries", script: map[string][]step{"refund": {down(habits.ErrNotDone)}},
+			ask: []string{refund}, want: []string{"error: nothing was done"}, calls: []string{look, "refund"}},
+		{why: "a refused connection may be that of a later step", script: map[string][]step{"refund": {lost(fault.ErrConnectionRefused)}}, ask: []string{refund},
+			want: []string{shown}, calls: []string{look, "refund", look, look}, done: []string{"refund 7"}},
 		{why: "without a view from before nobody knows", script: map[string][]step{"refund": {timeout}, "get": {down(errOdd)}},
 			ask: []string{refund}, want: []string{"error: i/o timeout"}, calls: []string{look, "refund"}, done: []string{"refund 7"}},
 		{why: "nor if a look fails", script: map[string][]step{"refund": {down(fault.ErrTimeout)}, "get": {fine, down(errOdd)}},
@@ -54,6 +56,32 @@ func TestLookFirst(t *testing.T) {
 	}
 }
 
+// A repeat comes no sooner than the callee asked; if that is too long, there is none, but a look whether it was done.
+func TestLookFirstKeepsTheAskedWait(t *testing.T) {
+	const look, again = "look-before-repeat: get", "look-before-repeat: refund"
+	for text, want := range map[string]struct {
+		calls []string
+		last  time.Duration
+	}{
+		"gateway error; retry after 20s": {[]string{look, "refund", look, again, look, again, look}, time.Minute},
+		"busy, try again in 500ms":       {[]string{look, "refund", look, again, look, again, look}, 3 * time.Second},
+		"gateway error; retry after 60s": {[]string{look, "refund", look}, time.Second},
+	} {
+		fails := down(errors.New(text))
+		r := inBubble(t, map[string][]step{"refund": {fails, fails, fails}}, func(ctx context.Context, tools chaos.ToolRegistry, r *run) {
+			assert.Equal(t, "error: "+text, ask(ctx, tools, "refund", order))
+			assert.Equal(t, want.last, time.Since(r.began), text)
+		}, habits.LookFirst(nil), habits.Retries(nil))
+		assert.Equal(t, want.calls, r.calls(), text)
+	}
+	inBubble(t, map[string][]step{"refund": {lost(errors.New("retry after 20s"))}}, func(ctx context.Context, tools chaos.ToolRegistry, r *run) {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		assert.Contains(t, ask(ctx, tools, "refund", order), `"done":true`, "the caller has less time than that")
+		assert.Equal(t, 2*time.Second, time.Since(r.began))
+	}, habits.LookFirst(nil))
+}
+
 // A lost result may be made anew, and a tool named that the declarations do not show.
 func TestLookFirstOptions(t *testing.T) {
 	h := habits.LookFirst(&habits.Options{Tools: "{note,charge}", Tries: 2, Wait: time.Minute,
@@ -66,6 +94,9 @@ func TestLookFirstOptions(t *testing.T) {
 	assert.Empty(t, why)
 	(&trial{script: map[string][]step{"note": {lost(errOdd)}}, ask: []string{"note " + order}, want: []string{`["note",{"order":"7"},{"refunds":1}]`},
 		done: []string{"note 7"}}).run(t, h)
+	fails := habits.LookFirst(&habits.Options{Result: func(string, json.RawMessage, json.RawMessage) (json.RawMessage, error) { return nil, errOdd }})
+	(&trial{why: "the work was done all the same", script: map[string][]step{"refund": {lost(fault.ErrTimeout)}}, ask: []string{"refund " + order}, done: []string{"refund 7"},
+		want: []string{`{"done":true,"note":"The answer of refund was lost, but its work was done, as is shown.","shown":{"refunds":1}}`}}).run(t, fails)
 }
 
 // Calls about the same thing wait for each other, so that the effect of one is not taken for that of the other; who

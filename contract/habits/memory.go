@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,6 +57,7 @@ type memory struct {
 	Options
 	mu      sync.Mutex
 	known   map[operation]remembered
+	most    int    // drop what is out of date when there are more
 	running int    // calls that may change something
 	changes uint64 // how often all was forgotten
 }
@@ -80,8 +82,14 @@ func (m *memory) recall(op operation) (r remembered, ok bool, changes uint64) {
 func (m *memory) keep(op operation, result json.RawMessage, err error, changes uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.changes == changes && m.running == 0 {
-		m.known[op] = remembered{bytes.Clone(result), err, time.Now().Add(m.For)}
+	if m.changes != changes || m.running > 0 {
+		return
+	}
+	now := time.Now()
+	m.known[op] = remembered{bytes.Clone(result), err, now.Add(m.For)}
+	if len(m.known) > m.most {
+		maps.DeleteFunc(m.known, func(_ operation, r remembered) bool { return !now.Before(r.until) })
+		m.most = max(64, 2*len(m.known)) // so that each call drops one in the mean
 	}
 }
 
@@ -133,7 +141,8 @@ func (m *memory) answering(pass handler, keeps func(*failed) bool) handler {
 
 // OneAtATime makes no two equal calls at once of a tool that is declared to have an effect: the second waits, and gets
 // the answer of the first. If the caller of the first gave up, or the tool panicked, there is none, and the second
-// call is made. So is one that the tool itself makes during its work. The name is "one-at-a-time".
+// call is made. One that a tool makes during its work waits only for others of the same work: two tools that call each
+// other would wait for ever. The name is "one-at-a-time".
 func OneAtATime(o *Options) *Habit {
 	return o.habit(&Habit{
 		Name: "one-at-a-time", Does: "no two equal effects at once",
@@ -153,7 +162,8 @@ type turns struct {
 
 // A turn is that of one call.
 type turn struct {
-	within   atomic.Bool   // the tool has made a call about the same thing
+	work     any           // during which the call is made: see during
+	within   atomic.Bool   // another work has made a call about the same thing
 	over     chan struct{} // closed when it has ended; what follows is set by then
 	answered bool
 	result   json.RawMessage
@@ -161,21 +171,23 @@ type turn struct {
 }
 
 // begin returns a turn of the caller (mine), once no other call has it, or that of another call which was answered
-// meanwhile. It returns nil for a call that is made within the turn: the turn is a key of its context, and to wait for
-// its end would be to wait for ever. The error is that of a context that ends first.
+// meanwhile. It returns nil for a call that a tool makes during its work if a call outside of it has the turn: that one
+// may wait for this work. A wait for calls of the same work, or of none for any, cannot go round in a circle. The error
+// is that of a context that ends first.
 func (t *turns) begin(ctx context.Context, op operation) (of *turn, mine bool, err error) {
+	work := ctx.Value(during{})
 	for {
 		t.mu.Lock()
 		other := t.held[op]
 		if other == nil {
-			of = &turn{over: make(chan struct{})}
+			of = &turn{work: work, over: make(chan struct{})}
 			t.held[op] = of
 		}
 		t.mu.Unlock()
 		if other == nil {
 			return of, true, nil
 		}
-		if ctx.Value(other) != nil {
+		if work != nil && work != other.work {
 			other.within.Store(true)
 			return nil, false, nil
 		}
@@ -207,7 +219,7 @@ func (t *turns) single(ctx context.Context, c *call) (json.RawMessage, error) {
 		return c.pass(ctx)
 	case mine:
 		defer t.end(op, turn)
-		turn.result, turn.err = c.pass(context.WithValue(ctx, turn, true))
+		turn.result, turn.err = c.pass(ctx)
 		turn.answered = turn.err == nil || ctx.Err() == nil
 	}
 	return bytes.Clone(turn.result), turn.err

@@ -14,21 +14,23 @@ import (
 )
 
 // Retries calls again what failed, after a pause that grows (Tries, Wait, MaxWait). It repeats a call of a tool that is
-// declared to change nothing, and another one only where that is known to be safe: the call has the tool's idempotency
-// key, or failed before the work. It does not repeat after a permanent failure, and waits as long as the callee asked
-// for. If the caller's deadline comes before the end of the pause, it does not wait. In virtual time the pauses are the
-// same in each trial of a scenario. The name is "bounded-retries".
+// declared to change nothing, and another one only if the call has the tool's idempotency key or the tool says that it
+// did nothing ([ErrNotDone]). It does not repeat after a permanent failure, and waits as long as the callee asked. If
+// the caller's deadline comes before the end of the pause, it does not wait. In virtual time the pauses are the same in
+// each trial of a scenario. The name is "bounded-retries".
 func Retries(o *Options) *Habit {
 	return o.habit(&Habit{
 		Name: nameRetries, Does: "bounded retries with back-off",
-		Assumes: "a failure that is not permanent passes within the pauses, and a tool that refused or turned away " +
-			"the call did nothing",
-		rank: rankRetries, start: func(o Options) state { return onAny(o.retry) },
-		options: Options{Tries: 4, Wait: 250 * time.Millisecond, MaxWait: 30 * time.Second},
+		Assumes: "a failure that is not permanent passes within the pauses, and a tool does its work once for each key",
+		rank:    rankRetries, start: func(o Options) state { return onAny(o.retry) },
+		options: Options{Tries: 4, Wait: 250 * time.Millisecond, MaxWait: longest},
 	})
 }
 
-const nameRetries = "bounded-retries"
+const (
+	nameRetries = "bounded-retries"
+	longest     = 30 * time.Second
+)
 
 func (o Options) retry(ctx context.Context, c *call) (json.RawMessage, error) {
 	result, err := c.pass(ctx)
@@ -51,13 +53,14 @@ func (o Options) pause(ctx context.Context, c *call, tries int, asked time.Durat
 		wait = o.Wait << (tries - 1)
 	}
 	wait -= time.Duration(c.share(ctx, tries) * float64(wait) / 4)
-	if wait = max(wait, asked); wait > o.MaxWait || ctx.Err() != nil {
-		return false
-	}
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
-		return false
-	}
-	return chaos.Sleep(ctx, wait) == nil
+	wait = max(wait, asked)
+	return !o.tooLong(ctx, wait) && chaos.Sleep(ctx, wait) == nil
+}
+
+// tooLong reports whether a wait is longer than the options allow or the caller has.
+func (o Options) tooLong(ctx context.Context, wait time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return wait > o.MaxWait || ctx.Err() != nil || ok && time.Until(deadline) <= wait
 }
 
 // share says how much of the most that may be left out of a pause is, at random from 0 to 1. In virtual time trials of

@@ -23,9 +23,12 @@ const keyHeader = "Idempotency-Key"
 // tool is [chaoshttp.Target], such as "POST api.example.com/charges"; a status of 400 or above is a failure.
 //
 //   - [Retries]: methods that RFC 9110 calls idempotent, such as GET and PUT, count as reads, and the header
-//     Idempotency-Key as the key.
+//     Idempotency-Key as the key. The answer of a repeat may differ (section 9.2.2): 404 to a DELETE whose first answer
+//     was lost. Others are repeated if the connection was refused, the host was not found or the
+//     server did not take the request: 429, or 503 with Retry-After.
 //   - [IdempotencyKeys]: the header Idempotency-Key on POST and PATCH that have none. Requests are equal if their
-//     address, body and credentials (Authorization, Cookie) are.
+//     address, Host, body and credentials (Authorization, Cookie) are. A key is used up also by an answer of 400 to 499
+//     that does not pass, unless another try under the same key failed otherwise.
 //   - [Deadlines]: of each try, up to the end of the body.
 //
 // The first two leave out requests whose body cannot be read again ([http.Request].GetBody). A transport has one state:
@@ -41,8 +44,18 @@ type transport struct {
 	layers []layer
 }
 
+// CloseIdleConnections closes those of the base, for [http.Client.CloseIdleConnections].
+func (t *transport) CloseIdleConnections() {
+	if base, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+		base.CloseIdleConnections()
+	}
+}
+
 // RoundTrip has the habits deal with a request as with a call of a tool.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL == nil || req.Header == nil { // no client sends it: the base says what is wrong
+		return t.base.RoundTrip(req)
+	}
 	e := &exchange{base: t.base, req: req, tool: chaos.Tool{Name: chaoshttp.Target(req)}}
 	args := map[string]any{}
 	again := req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
@@ -52,7 +65,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	case http.MethodPost, http.MethodPatch:
 		e.tool.IdempotencyKey = "/" + keyHeader
 		args[keyHeader] = req.Header.Get(keyHeader)
-		args["of"] = []any{req.URL.String(), req.Header["Authorization"], req.Header["Cookie"]}
+		host := cmp.Or(req.Host, req.URL.Host)
+		args["of"] = []any{req.URL.String(), host, req.Header["Authorization"], req.Header["Cookie"]}
 		if again && req.GetBody != nil {
 			args["body"], again = sum(req)
 		}
@@ -64,6 +78,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	_, err := wrap(e, layers).CallTool(req.Context(), e.tool.Name, jsonedit.Of(args).JSON())
 	if e.resp != nil { // also one of a failure
 		return e.resp, nil
+	}
+	if one, ok := err.(ofRequest); ok {
+		err = one.error // for a caller it may be that of one step of several
 	}
 	return nil, err
 }
@@ -111,7 +128,7 @@ func (e *exchange) CallTool(ctx context.Context, _ string, args json.RawMessage)
 	}
 	if err != nil {
 		cancel()
-		return nil, err
+		return nil, ofRequest{err}
 	}
 	if e.resp.Body == nil { // as a test's transport may leave it
 		e.resp.Body = http.NoBody
@@ -121,10 +138,15 @@ func (e *exchange) CallTool(ctx context.Context, _ string, args json.RawMessage)
 		e.resp.Body = body
 	}
 	if e.resp.StatusCode >= http.StatusBadRequest {
-		err = &chaoshttp.HTTPError{StatusCode: e.resp.StatusCode, Header: e.resp.Header}
+		err = ofRequest{&chaoshttp.HTTPError{StatusCode: e.resp.StatusCode, Header: e.resp.Header}}
 	}
 	return nil, err
 }
+
+// ofRequest is the failure of one request, as against that of a tool, which may have sent others before.
+type ofRequest struct{ error }
+
+func (e ofRequest) Unwrap() error { return e.error }
 
 // next is the request of the next try.
 func (e *exchange) next(ctx context.Context) (req *http.Request, err error) {

@@ -2,12 +2,16 @@ package habits_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,6 +31,7 @@ type shop struct {
 	script []reply
 	got    []string // method, body and key of each request; a key is a letter
 	keys   []string
+	worked []string // the keys under which something was done
 	done   int
 	open   int // bodies that nobody closed
 }
@@ -48,9 +53,8 @@ func (s *shop) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.Body.Close()
 	}
 	letter, key := "-", r.Header.Get("Idempotency-Key")
-	known := slices.Contains(s.keys, key)
 	if key != "" {
-		if !known {
+		if !slices.Contains(s.keys, key) {
 			s.keys = append(s.keys, key)
 		}
 		letter = string('a' + byte(slices.Index(s.keys, key)))
@@ -63,8 +67,9 @@ func (s *shop) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := chaos.Sleep(r.Context(), next.slow); err != nil {
 		return nil, err
 	}
-	if next.work && !known {
+	if next.work && (key == "" || !slices.Contains(s.worked, key)) {
 		s.done++
+		s.worked = append(s.worked, key)
 	}
 	if next.err != nil {
 		return nil, next.err
@@ -111,6 +116,10 @@ func requestOf(ctx context.Context, t *testing.T, words string) *http.Request {
 	require.NoError(t, err)
 	for _, h := range part[min(len(part), 2):] {
 		name, value, _ := strings.Cut(h, "=")
+		if name == "Host" {
+			req.Host = value
+			continue
+		}
 		req.Header.Set(name, value)
 	}
 	if len(part) > 1 && part[1] == "stream" {
@@ -126,6 +135,7 @@ func TestTransport(t *testing.T) {
 	key, retries := habits.IdempotencyKeys(nil), habits.Retries(nil)
 	lost, busy := reply{err: fault.ErrConnectionReset, work: true}, reply{status: 503}
 	wait := reply{status: 429, header: http.Header{"Retry-After": {"2"}}}
+	refused := reply{err: &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}}
 	for _, tt := range []struct {
 		why    string
 		habits []*habits.Habit
@@ -143,8 +153,15 @@ func TestTransport(t *testing.T) {
 		{"a permanent failure is not repeated", []*habits.Habit{retries}, []reply{{status: 404}}, []string{"GET"}, []string{"404 answer 1"}, []string{"GET  -"}, 0},
 		{"POST of unknown outcome is not", []*habits.Habit{retries}, []reply{lost, {status: 500, work: true}}, []string{"POST x", "POST x"},
 			[]string{"error: read: connection reset by peer", "500 answer 2"}, []string{"POST x -", "POST x -"}, 2},
-		{"one that was turned away is", []*habits.Habit{retries}, []reply{wait, {err: fault.ErrConnectionRefused}}, []string{"POST x"}, []string{"200 answer 3"},
-			[]string{"POST x -", "POST x -", "POST x -"}, 1},
+		{"one that was turned away is", []*habits.Habit{retries}, []reply{wait, refused, {status: 503, header: wait.header}}, []string{"POST x"}, []string{"200 answer 4"},
+			[]string{"POST x -", "POST x -", "POST x -", "POST x -"}, 1},
+		{"not if the base says so in words, or after another error", []*habits.Habit{retries}, []reply{{err: fault.ErrConnectionRefused, work: true},
+			{err: fmt.Errorf("gave up after 2 attempts: %w", refused.err), work: true}}, []string{"POST x", "POST y"},
+			[]string{"error: connect: connection refused", "error: gave up after 2 attempts: dial tcp: connection refused"}, []string{"POST x -", "POST y -"}, 2},
+		{"an answer that does not pass uses a key up, being turned away does not", []*habits.Habit{key}, []reply{{status: 402}, wait, refused}, []string{"POST x", "POST x", "POST x", "POST x"},
+			[]string{"402 answer 1", "429 answer 2", "error: dial tcp: connection refused", "200 answer 4"}, []string{"POST x a", "POST x b", "POST x b", "POST x b"}, 1},
+		{"nor does it after a try of unknown outcome", []*habits.Habit{key, retries}, []reply{lost, {status: 402}}, []string{"POST x", "POST x"},
+			[]string{"402 answer 2", "200 answer 3"}, []string{"POST x a", "POST x a", "POST x a"}, 1},
 		{"unless its body cannot be read again", []*habits.Habit{key, retries}, []reply{wait}, []string{"POST stream"}, []string{"429 answer 1"}, []string{"POST stream -"}, 0},
 		{"and one with a key of the program", []*habits.Habit{key, retries}, []reply{lost}, []string{"POST x Idempotency-Key=mine"}, []string{"200 answer 2"},
 			[]string{"POST x a", "POST x a"}, 1},
@@ -156,6 +173,10 @@ func TestTransport(t *testing.T) {
 			[]string{"error: read: connection reset by peer", "200 answer 2", "200 answer 3"}, []string{"POST x a", "POST x a", "POST x b"}, 2},
 		{"another body is another request, and so are other credentials", []*habits.Habit{key}, []reply{lost, lost}, []string{"POST x", "POST y", "POST x Authorization=z"},
 			[]string{"error: read: connection reset by peer", "error: read: connection reset by peer", "200 answer 3"}, []string{"POST x a", "POST y b", "POST x c"}, 3},
+		{"and another Host", []*habits.Habit{key}, []reply{lost}, []string{"POST x", "POST x Host=other.example", "POST x Host=shop.example"},
+			[]string{"error: read: connection reset by peer", "200 answer 2", "200 answer 3"}, []string{"POST x a", "POST x b", "POST x a"}, 2},
+		{"a DELETE whose answer was lost has another one", []*habits.Habit{retries}, []reply{lost, {status: 404}}, []string{"DELETE"}, []string{"404 answer 2"},
+			[]string{"DELETE  -", "DELETE  -"}, 1},
 		{"habits of tools are left out", habits.All()[:4], []reply{{status: 404}}, []string{"GET", "GET"}, []string{"404 answer 1", "200 answer 2"}, []string{"GET  -", "GET  -"}, 1},
 		{"and what the options leave out", []*habits.Habit{habits.Retries(&habits.Options{Tools: "GET *"})}, []reply{busy, busy}, []string{"PUT x"}, []string{"503 answer 1"},
 			[]string{"PUT x -"}, 0},
@@ -177,6 +198,22 @@ func TestTransport(t *testing.T) {
 				assert.Zero(t, s.open, "all bodies are closed")
 			})
 		})
+	}
+}
+
+// What a transport knows of its request it does not tell a tool, for which the request may be one step of several.
+func TestTransportWithinATool(t *testing.T) {
+	for _, next := range []reply{{err: &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}}, {status: 429}} {
+		r := inBubble(t, map[string][]step{"note": {func(ctx context.Context, work func() string) (json.RawMessage, error) {
+			work()
+			client := &http.Client{Transport: habits.Transport(&shop{script: []reply{next}}, habits.IdempotencyKeys(nil))}
+			resp, err := client.Do(requestOf(ctx, t, "POST mail"))
+			if err != nil {
+				return nil, err
+			}
+			return nil, &chaoshttp.HTTPError{StatusCode: resp.StatusCode}
+		}}}, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) { ask(ctx, tools, "note", order) }, habits.Retries(nil))
+		assert.Equal(t, []string{"note 7"}, r.done)
 	}
 }
 
@@ -277,6 +314,29 @@ func TestTransportOfAWrongBase(t *testing.T) {
 		}
 	}
 }
+
+// A request that no client makes gets the base's own error, and what the client asks of the base reaches it.
+func TestTransportPassesOn(t *testing.T) {
+	address := &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
+	for want, req := range map[string]*http.Request{
+		"http: nil Request.URL":    {Method: "POST", Header: http.Header{}},
+		"http: nil Request.Header": {Method: "POST", URL: address},
+	} {
+		_, err := habits.Transport(nil, habits.IdempotencyKeys(nil), habits.Retries(nil)).RoundTrip(req)
+		require.EqualError(t, err, want)
+	}
+	base := &idle{}
+	(&http.Client{Transport: habits.Transport(base)}).CloseIdleConnections()
+	assert.Equal(t, 1, base.closed)
+	(&http.Client{Transport: habits.Transport(&shop{})}).CloseIdleConnections()
+}
+
+type idle struct {
+	shop
+	closed int
+}
+
+func (i *idle) CloseIdleConnections() { i.closed++ }
 
 // endless is a body that does not end.
 type endless struct{}
