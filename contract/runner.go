@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -156,12 +157,13 @@ func (r *Runner) Rules(scenario string) []chaos.Rule {
 }
 
 // Tools returns the tools of the matrix's worlds, as the first one listed them. In a
-// scenario with worlds of its own they may be others: see [Observation].
-func (r *Runner) Tools() []chaos.Tool {
-	s := r.scenarios[""]
-	if s == nil {
-		s = r.engine.scenarios[0]
-	}
+// scenario with worlds of its own they may be others: see [Runner.ToolsIn].
+func (r *Runner) Tools() []chaos.Tool { return r.ToolsIn("") }
+
+// ToolsIn returns the tools of the worlds of a scenario, as the first one listed them; for a name
+// that is no scenario's those of the matrix's worlds.
+func (r *Runner) ToolsIn(scenario string) []chaos.Tool {
+	s := cmp.Or(r.scenarios[scenario], r.scenarios[""], r.engine.scenarios[0])
 	return slices.Clone(s.source.tools)
 }
 

@@ -56,8 +56,14 @@ func habitsText(r *contract.Report, all []contract.CureHabit) string {
 	parts := make([]string, len(all))
 	for i, h := range all {
 		parts[i] = h.Does
+		on := 0
+		for _, tool := range h.Tools { // a scenario may have worlds with others
+			if _, listed := r.Tools[tool]; listed {
+				on++
+			}
+		}
 		switch n := len(h.Tools); {
-		case n > 1 && n == len(r.Tools):
+		case n > 1 && n == on && n == len(r.Tools):
 			parts[i] += " on all tools"
 		case n > 0:
 			parts[i] += " on " + text.Some(h.Tools, maxCureTools)

@@ -134,6 +134,32 @@ func TestCureOfWhatHabitsCannotMend(t *testing.T) {
 	}
 }
 
+// What is tried is what is named: habits act on no tool that no world lists, and on those of a scenario's own worlds
+// as these declare them.
+func TestCureNamesWhereItsHabitsAct(t *testing.T) {
+	key := plants()[0]
+	scenarioWorlds, unlisted := lacking(key), lacking(key)
+	scenarioWorlds.Scenarios[1].NewWorld = scenarioWorlds.NewWorld
+	scenarioWorlds.NewWorld = lacking(looker(looksUp(1))).NewWorld
+	scenarioWorlds.Invariants[0].Scenarios = []string{"s0"}
+	world := unlisted.NewWorld
+	unlisted.NewWorld = func(ctx context.Context) (*contract.World, error) {
+		w, err := world(ctx)
+		w.Tools = hiding{w.Tools}
+		return w, err
+	}
+	_, c := theCure(t, scenarioWorlds, Budget{Runs: 1000})
+	assert.Equal(t, []contract.CureHabit{{Name: "idempotency-key", Does: "an idempotency key", Tools: []string{"t0.pay"}}}, c.Habits, c.Why)
+	r, c := theCure(t, unlisted, Budget{Runs: 1000})
+	assert.Equal(t, "no habit tried: none here can act on its tools", c.Why)
+	assert.Len(t, r.CureSearch.Abstained, len(habits.All()))
+}
+
+// A hiding registry lists no tools.
+type hiding struct{ chaos.ToolRegistry }
+
+func (hiding) Tools(context.Context) ([]chaos.Tool, error) { return nil, nil }
+
 // Under a habit that answers at once an agent that polls would stand still in virtual time. Such a run decides nothing,
 // and the search goes on.
 func TestCureOfAnAgentThatPolls(t *testing.T) {

@@ -131,7 +131,7 @@ const (
 
 // try makes the runs of the cells under some habits. What stood against others comes first, where it can end it.
 func (a *ailing) try(ask askFunc, picks partSet, how effort) attempt {
-	t := attempt{picks: picks, set: fewest.Pick(habitSet(a.habits), picks)}
+	t := attempt{picks: picks, set: fewest.Pick(a.habits, picks)}
 	if how == checking && a.refused != "" && !a.random {
 		run := ask(a.own(a.held[0].Cell, t.set))
 		if run == nil || a.held[0].brokenIn(run) != "" {
@@ -280,7 +280,7 @@ func (a *ailing) chooseMore(ask askFunc) {
 // verifyOnly verifies habits on the tools of the defect alone, where they can act on some of them, and if its cells
 // need it, on all on which they can act.
 func (a *ailing) verifyOnly(ask askFunc, set habitSet) (cure *contract.Cure, refused string) {
-	cure, refused, own := a.verify(ask, a.only(set, a.targets), len(a.all) == 1, a)
+	cure, refused, own := a.verify(ask, set.only(a.targets), len(a.all) == 1, a)
 	if own {
 		cure, refused, _ = a.verify(ask, set, len(a.all) == 1, a)
 	}
@@ -288,13 +288,12 @@ func (a *ailing) verifyOnly(ask askFunc, set habitSet) (cure *contract.Cure, ref
 }
 
 // only puts habits on those of some tools on which they can act, where there are any.
-func (c *curer) only(set habitSet, tools []string) habitSet {
-	own := slices.Clone(set)
-	for i, h := range set {
-		names, _ := h.On(c.runner.Tools())
-		names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(tools, name) })
+func (s habitSet) only(tools []string) habitSet {
+	own := slices.Clone(s)
+	for i, h := range s {
+		names := slices.DeleteFunc(slices.Clone(h.Tools), func(name string) bool { return !slices.Contains(tools, name) })
 		if len(names) > 0 {
-			own[i] = h.Only(names...)
+			own[i].Tools = names
 		}
 	}
 	return own
@@ -318,7 +317,7 @@ func (a *ailing) tryPairs(ask askFunc, inert int) (all []attempt) {
 			}
 			if unchanging == inert {
 				pairs = append(pairs, pair)
-				first = append(first, a.own(at, fewest.Pick(habitSet(a.habits), pair)))
+				first = append(first, a.own(at, fewest.Pick(a.habits, pair)))
 			}
 		}
 	}
@@ -353,7 +352,7 @@ func (a *ailing) mendedByNone() {
 	}
 	if near != nil {
 		c := a.d.Cure
-		c.Nearest, c.Held, c.Cells, c.Random = near.set.shown(a.runner.Tools()), near.held, near.of, a.random
+		c.Nearest, c.Held, c.Cells, c.Random = near.set, near.held, near.of, a.random
 		if !a.random {
 			c.Places = addPlaces(nil, a.cells, near.holding)
 		}

@@ -16,7 +16,7 @@ import (
 func (c *curer) verify(ask askFunc, set habitSet, copies bool, all ...*ailing) (
 	cure *contract.Cure, refused string, own bool,
 ) {
-	cure = &contract.Cure{Habits: set.shown(c.runner.Tools()), Random: c.random}
+	cure = &contract.Cure{Habits: set, Random: c.random}
 	for _, a := range all {
 		if f := a.fewest; f != nil {
 			run := ask(c.with(f.request(f.set, f.swaps), set))
