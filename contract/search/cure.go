@@ -455,7 +455,7 @@ func (c *curer) calm(at contract.Cell) runRequest {
 
 // with puts habits around the tools of a run.
 func (c *curer) with(r runRequest, set habitSet) runRequest {
-	r.Key = fmt.Sprintf("%s with %q", r.Key, set)
+	r.Key = fmt.Sprintf("%s with %q", r.Key, []contract.CureHabit(set)) // String leaves out the tools
 	r.Detail, r.Passed = ofFaults, new(atomic.Int64)
 	user, around := c.o.Run.Around, habits.Around(HabitsOf(&contract.Cure{Habits: set}, c.known)...)
 	r.Around = func(tools chaos.ToolRegistry) chaos.ToolRegistry {

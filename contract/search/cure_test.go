@@ -155,6 +155,35 @@ func TestCureNamesWhereItsHabitsAct(t *testing.T) {
 	assert.Len(t, r.CureSearch.Abstained, len(habits.All()))
 }
 
+// Habits are tried on the tools of the defect, where another tool is slow by right, and two that do nothing alone too.
+func TestCureFindsWhatIsRightOnTheToolOfTheDefectAlone(t *testing.T) {
+	deadline, key := plants()[3], plants()[19]
+	require.Equal(t, "deadline 3", deadline.name)
+	require.Equal(t, "key and retry 19", key.name)
+	slow := func(tools func(*ledger, string) []chaos.ToolFunc) func(*ledger, string) []chaos.ToolFunc {
+		return func(l *ledger, prefix string) []chaos.ToolFunc {
+			return append(tools(l, prefix), chaos.Func(chaos.Tool{Name: prefix + "train", Effect: chaos.EffectDone, InputSchema: inputOf(prefix)},
+				func(ctx context.Context, _ struct{}) (string, error) {
+					return "trained", chaos.Sleep(ctx, 15*time.Second)
+				}))
+		}
+	}
+	for _, p := range []plant{deadline, key} {
+		does, tools := p.does, p.tools
+		p.tools, p.does = slow(tools), func(call func(string) (string, error)) string {
+			if out, _ := call("train"); !strings.Contains(out, "trained") {
+				return "not trained"
+			}
+			return does(call)
+		}
+		_, c := theCure(t, lacking(p), Budget{Runs: 1000})
+		assert.ElementsMatch(t, p.lacks, namesOf(c), c.Why)
+		for _, h := range c.Habits {
+			assert.Equal(t, []string{"t0." + p.fails}, h.Tools, h.Name)
+		}
+	}
+}
+
 // A hiding registry lists no tools.
 type hiding struct{ chaos.ToolRegistry }
 

@@ -37,7 +37,7 @@ func (c *curer) chooseForAll(ask askFunc) {
 	slices.Sort(candidates)
 	why := ""
 	for _, picks := range coversOf(candidates, len(most), mended) {
-		cure, refused, _ := c.verify(ask, c.together(picks, mended), true, mended...)
+		cure, refused := c.verify(ask, c.together(picks, mended), true, mended...)
 		switch {
 		case cure != nil:
 			cure.Defects = len(mended)
