@@ -127,6 +127,10 @@ func (s habitSet) String() string {
 	return strings.Join(does, " and ")
 }
 
+func (s habitSet) has(name string) bool {
+	return slices.ContainsFunc(s, func(h contract.CureHabit) bool { return h.Name == name })
+}
+
 func newCurer(e *explainer) *curer {
 	c := &curer{explainer: e, random: e.report.Repeatable == "no"}
 	digest := e.runs.digest
@@ -135,7 +139,7 @@ func newCurer(e *explainer) *curer {
 		if r.Passed.Load() <= mostPassed {
 			run = digest(r, result)
 		}
-		run.curedRun = curedRunOf(result.Observations, r.Passed.Load())
+		run.curedRun = curedRunOf(result.Observations, r.Passed.Load(), r.Habits)
 		return run
 	}
 	for i := range e.report.Defects {
@@ -224,9 +228,10 @@ func (c *curer) findHeld() {
 	}
 }
 
-// curedRunOf keeps what a run shows beside what was found in it. Calls that middleware makes of its own, such as looks,
-// are none of the agent's: a fault on them does not reach it. Those with which it repeats what a fault met are.
-func curedRunOf(observations []*contract.Observation, passed int64) *curedRun {
+// curedRunOf keeps what a run shows beside what was found in it. Calls that the habits of the set make of their own, such
+// as looks, are none of the agent's: a fault on them does not reach it. Those with which they repeat what a fault met
+// are, and so are those of middleware that the agent has in its code.
+func curedRunOf(observations []*contract.Observation, passed int64, set habitSet) *curedRun {
 	run := &curedRun{passed: passed, met: map[need]int{}}
 	met := map[operation]bool{} // by the last call
 	for _, o := range observations {
@@ -240,7 +245,7 @@ func curedRunOf(observations []*contract.Observation, passed int64) *curedRun {
 				run.calls++
 			}
 			op := operationOf(e)
-			own := e.Habit != "" && !met[op]
+			own := set.has(e.Habit) && !met[op]
 			met[op] = e.Delivered && !own
 			switch {
 			case own:
@@ -456,7 +461,7 @@ func (c *curer) calm(at contract.Cell) runRequest {
 // with puts habits around the tools of a run.
 func (c *curer) with(r runRequest, set habitSet) runRequest {
 	r.Key = fmt.Sprintf("%s with %q", r.Key, []contract.CureHabit(set)) // String leaves out the tools
-	r.Detail, r.Passed = ofFaults, new(atomic.Int64)
+	r.Detail, r.Passed, r.Habits = ofFaults, new(atomic.Int64), set
 	user, around := c.o.Run.Around, habits.Around(HabitsOf(&contract.Cure{Habits: set}, c.known)...)
 	r.Around = func(tools chaos.ToolRegistry) chaos.ToolRegistry {
 		if user != nil {

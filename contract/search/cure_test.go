@@ -184,6 +184,31 @@ func TestCureFindsWhatIsRightOnTheToolOfTheDefectAlone(t *testing.T) {
 	}
 }
 
+// A fault on a look that the agent makes by a habit in its own code reaches the agent.
+func TestCureOfAnAgentThatHasAHabit(t *testing.T) {
+	slow := plants()[3]
+	require.Equal(t, "deadline 3", slow.name)
+	slow.tools, slow.does = both, pays(1)
+	m := lacking(slow)
+	world := m.NewWorld
+	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+		w, err := world(ctx)
+		agent := w.Agent
+		w.Agent = func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
+			return agent(ctx, prompt, habits.Around(habits.LookFirst(nil))(tools))
+		}
+		return w, err
+	}
+	m.Invariants[0].Check = func(_ context.Context, o *contract.Observation) error {
+		if o.Elapsed > 50*time.Second {
+			return errors.New("late")
+		}
+		return nil
+	}
+	_, c := theCure(t, m, Budget{Runs: 1000})
+	assert.Equal(t, []string{"deadline"}, namesOf(c), c.Why)
+}
+
 // A hiding registry lists no tools.
 type hiding struct{ chaos.ToolRegistry }
 
