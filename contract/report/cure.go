@@ -45,6 +45,9 @@ func cureText(r *contract.Report, c *contract.Cure) string {
 	if calm := costText(c.Calm); calm != costText(contract.CureCost{}) {
 		s += "; without faults " + calm
 	}
+	if c.Cut {
+		s += "; fewer may do: the search was cut"
+	}
 	if c.Fewer > 0 {
 		s += fmt.Sprintf("; in %s there are fewer calls to fail", text.Number(c.Fewer))
 	}

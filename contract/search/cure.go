@@ -493,9 +493,10 @@ func (p passing) CallTool(ctx context.Context, name string, args json.RawMessage
 // none ends the search for what mends the defect.
 func (a *ailing) none(why string) { a.d.Cure = &contract.Cure{Why: a.secrets.Text(why)} }
 
-func (a *ailing) cut() {
-	a.none("not searched to its end")
-	a.d.Cure.Cut = true
+func (a *ailing) cut() { a.d.Cure = notSearched() }
+
+func notSearched() *contract.Cure {
+	return &contract.Cure{Why: "not searched to its end", Cut: true}
 }
 
 // addPlaces counts cells of a defect, of which some hold, with their copies.

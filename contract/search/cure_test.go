@@ -209,6 +209,36 @@ func TestCureOfAnAgentThatHasAHabit(t *testing.T) {
 	assert.Equal(t, []string{"deadline"}, namesOf(c), c.Why)
 }
 
+// Whatever number of runs ends a search, it says so unless it says what the whole search does.
+func TestCureThatIsCutSaysSo(t *testing.T) {
+	three := looker(looksUp(1)) // it lacks three habits
+	three.when, three.fault = nil, nil
+	m := lacking(three)
+	m.Scenarios[1].Rules = []chaos.Rule{
+		{Name: "bad", Target: "t0.get", When: when.First(1), Fault: fault.Replace("oops")},
+		{Name: "slow", Target: "t0.get", When: when.Nth(2), Fault: fault.Delay(100 * time.Second)},
+	}
+	m.Invariants[0].Check = func(_ context.Context, o *contract.Observation) error {
+		if !strings.Contains(o.Response, "price") || o.Elapsed > 50*time.Second || strings.Contains(o.Response, "oops") {
+			return errors.New(o.Response)
+		}
+		return nil
+	}
+	r, whole := theCure(t, m, Budget{Runs: 1000})
+	t.Log(r.CureSearch.Runs, whole)
+	cut := 0
+	for runs := 1; runs < r.CureSearch.Runs; runs++ {
+		got, c := theCure(t, m, Budget{Runs: runs})
+		require.NotNil(t, got.Cure, runs)
+		assert.True(t, got.Cure.Cut || got.Cure.Defects == 1, runs)
+		assert.True(t, c.Cut || assert.ObjectsAreEqual(whole.Habits, c.Habits), "%d runs: %v", runs, c)
+		if c.Cut && len(c.Habits) > 0 {
+			cut++
+		}
+	}
+	assert.Positive(t, cut, "habits were being left out")
+}
+
 // A hiding registry lists no tools.
 type hiding struct{ chaos.ToolRegistry }
 

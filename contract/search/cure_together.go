@@ -32,6 +32,9 @@ func (c *curer) chooseForAll(ask askFunc) {
 		}
 	}
 	if len(mended) == 0 {
+		if c.runs.Cut != "" {
+			c.report.Cure = notSearched()
+		}
 		return
 	}
 	slices.Sort(candidates)
@@ -44,7 +47,7 @@ func (c *curer) chooseForAll(ask askFunc) {
 			c.report.Cure = cure
 			return
 		case c.runs.Cut != "":
-			c.report.Cure = &contract.Cure{Why: "not searched to its end", Cut: true}
+			c.report.Cure = notSearched()
 			return
 		}
 		why = cmp.Or(why, fmt.Sprintf("under %v %s", fewest.Pick(c.habits, picks), refused))

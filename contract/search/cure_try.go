@@ -310,7 +310,8 @@ func (a *ailing) chooseMore(ask askFunc) {
 			return cure != nil, a.runs.Cut == ""
 		}
 		if found, _ := mends(firstParts(len(picks))); found {
-			fewest.LeaveOut(len(picks), mends)
+			left := fewest.LeaveOut(len(picks), mends)
+			a.d.Cure.Cut = !left.Minimal
 			return
 		}
 	}
