@@ -45,6 +45,9 @@ func cureText(r *contract.Report, c *contract.Cure) string {
 	if calm := costText(c.Calm); calm != costText(contract.CureCost{}) {
 		s += "; without faults " + calm
 	}
+	if !c.Random && c.Usual < c.Cells {
+		s += fmt.Sprintf("; in %s of %s the agent answers as without faults", text.Number(c.Usual), text.Number(c.Cells))
+	}
 	if c.Cut {
 		s += "; fewer may do: the search was cut"
 	}

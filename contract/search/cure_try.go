@@ -32,7 +32,7 @@ type attempt struct {
 	broke     int
 	unreached int
 	fewer     int               // see holdsWithFewer
-	usual     int               // runs with the answer of the calm run
+	usual     int               // cells with the answer of the calm run
 	cost      contract.CureCost // the sum
 	changes   bool              // a run differed from that without habits
 	complete  bool              // it was not cut, and no cell ended it
@@ -163,10 +163,8 @@ func (a *ailing) run(ask askFunc, t *attempt, cells []brokenCell, how effort) {
 			return
 		}
 		t.add(said, len(at.copies), run, at.base)
-		if how != proving {
-			if calm := ask(a.with(a.calm(at.Cell), nil)); calm != nil && calm.Answer == run.Answer {
-				t.usual++
-			}
+		if calm := ask(a.with(a.calm(at.Cell), nil)); calm != nil && calm.Answer == run.Answer {
+			t.usual += len(at.copies)
 		}
 		t.changes = t.changes || run.differs(at.base)
 		if said.held() {

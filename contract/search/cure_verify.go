@@ -35,6 +35,7 @@ func (c *curer) verify(ask askFunc, set habitSet, copies bool, all ...*ailing) (
 		cure.Held, cure.Cells, cure.Fewer = cure.Held+t.held, cure.Cells+t.of, cure.Fewer+t.fewer
 		cure.Cost.Calls, cure.Cost.Time = cure.Cost.Calls+t.cost.Calls, cure.Cost.Time+t.cost.Time
 		if !c.random {
+			cure.Usual += t.usual
 			cure.Places = addPlaces(cure.Places, runs, t.holding)
 		}
 	}
