@@ -239,6 +239,22 @@ func TestCureThatIsCutSaysSo(t *testing.T) {
 	assert.Positive(t, cut, "habits were being left out")
 }
 
+// An invariant that compares with the run without faults sees one under the same habits, as when the matrix runs so.
+func TestCureComparesUnderTheSameHabits(t *testing.T) {
+	look := plants()[1]
+	require.Equal(t, "look 1", look.name)
+	m := lacking(look)
+	m.Invariants = append(m.Invariants, contract.Invariant{Name: "calls-as-calm", Severity: contract.Low, Needs: contract.NeedCalm,
+		Check: func(_ context.Context, o *contract.Observation) error {
+			if n := len(o.Calm.Events) + 2; len(o.Events) > n {
+				return fmt.Errorf("%d calls, and %d are allowed", len(o.Events), n)
+			}
+			return nil
+		}})
+	_, c := theCure(t, m, Budget{Runs: 1000})
+	assert.Equal(t, look.lacks, namesOf(c), c.Why)
+}
+
 // A hiding registry lists no tools.
 type hiding struct{ chaos.ToolRegistry }
 
