@@ -21,7 +21,10 @@ type Cure struct {
 	// Fewer counts those of Held in which fewer faults were delivered than the defect has: under Habits the agent
 	// made fewer calls, and all that it made of a target met a fault.
 	Fewer int `json:"fewer,omitempty"`
-	// Places has the same by scenario and invariant, for defects of an agent that repeats itself.
+	// Usual counts the cells in which the agent answers under Habits as it does without faults: in the others it may
+	// hold by saying that it could not do its work. It is counted for an agent that repeats itself.
+	Usual int `json:"usual,omitempty"`
+	// Places has Cells and Held by scenario and invariant, for defects of an agent that repeats itself.
 	Places []CurePlace `json:"places,omitempty"`
 	// Kept counts the runs in which what had held, in the other cells and without faults, holds under Habits.
 	Kept int `json:"kept,omitempty"`

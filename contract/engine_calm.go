@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/shakedown-go/shakedown/chaos"
 )
 
 // A promptList is one of the distinct prompt lists of a matrix, with what a run without faults
@@ -18,11 +20,12 @@ import (
 type promptList struct {
 	source    *worldSource // where its runs get their worlds
 	prompts   []string
-	spelled   string              // the prompts, as one text
-	baselines []string            // known ones, as many; none: those of the calm run
-	gather    Needs               // what the calm run gathers
-	making    *semaphore.Weighted // of one slot, which whoever makes the calm run takes
-	calm      atomic.Pointer[run] // of the whole list; nil: no reader needed it
+	spelled   string                                      // the prompts, as one text
+	baselines []string                                    // known ones, as many; none: those of the calm run
+	gather    Needs                                       // what the calm run gathers
+	around    func(chaos.ToolRegistry) chaos.ToolRegistry // of its calm run; nil: that of the options
+	making    *semaphore.Weighted                         // of one slot, which whoever makes the calm run takes
+	calm      atomic.Pointer[run]                         // of the whole list; nil: no reader needed it
 }
 
 // A calmTally counts the calm runs of a matrix in which the agent was called.
@@ -48,6 +51,9 @@ func (w *worker) calmRun(ctx context.Context, l *promptList) {
 // probe compares it, the run reads the state of the world too.
 func (w *worker) runCalmly(ctx context.Context, l *promptList, prompts []string) *run {
 	r := &liveRun{engine: w.engine, source: l.source, prompts: prompts, needs: l.gather, around: w.engine.o.Around}
+	if l.around != nil {
+		r.around = l.around
+	}
 	if l.source.shared() && w.engine.probes() && w.engine.m.World.State != nil {
 		r.needs |= NeedState
 	}

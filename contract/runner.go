@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -89,8 +90,8 @@ func (r *Runner) Run(ctx context.Context, c Cell, rules []chaos.Rule) (*Result, 
 	return r.RunAround(ctx, c, rules, nil)
 }
 
-// RunAround is Run with a function in the place of [RunOptions.Around]; nil: with that. The calm runs for
-// baselines are made with that of the options.
+// RunAround is Run with a function in the place of [RunOptions.Around]; nil: with that. A calm run that an
+// invariant needs is made with the function too, for each run anew.
 func (r *Runner) RunAround(ctx context.Context, c Cell, rules []chaos.Rule,
 	around func(chaos.ToolRegistry) chaos.ToolRegistry) (*Result, error) {
 	if ctx == nil {
@@ -99,6 +100,9 @@ func (r *Runner) RunAround(ctx context.Context, c Cell, rules []chaos.Rule,
 	s, asked, err := r.under(c, rules)
 	if err != nil {
 		return nil, err
+	}
+	if around != nil {
+		asked = comparedAround(asked, around)
 	}
 	result, err := r.do(ctx, job{scenario: s, trial: c.Trial, invariants: asked, around: around})
 	if result != nil && r.engine.o.Gather.Has(NeedCalm) {
@@ -156,12 +160,13 @@ func (r *Runner) Rules(scenario string) []chaos.Rule {
 }
 
 // Tools returns the tools of the matrix's worlds, as the first one listed them. In a
-// scenario with worlds of its own they may be others: see [Observation].
-func (r *Runner) Tools() []chaos.Tool {
-	s := r.scenarios[""]
-	if s == nil {
-		s = r.engine.scenarios[0]
-	}
+// scenario with worlds of its own they may be others: see [Runner.ToolsIn].
+func (r *Runner) Tools() []chaos.Tool { return r.ToolsIn("") }
+
+// ToolsIn returns the tools of the worlds of a scenario, as the first one listed them; for a name
+// that is no scenario's those of the matrix's worlds.
+func (r *Runner) ToolsIn(scenario string) []chaos.Tool {
+	s := cmp.Or(r.scenarios[scenario], r.scenarios[""], r.engine.scenarios[0])
 	return slices.Clone(s.source.tools)
 }
 
@@ -219,6 +224,19 @@ func askedWith(all []*compiledInvariant, name string) []*compiledInvariant {
 		return all
 	}
 	return slices.DeleteFunc(slices.Clone(all), other)
+}
+
+// comparedAround returns invariants with the same prompts that are judged with a calm run of their own.
+func comparedAround(all []*compiledInvariant, around func(chaos.ToolRegistry) chaos.ToolRegistry) (own []*compiledInvariant) {
+	l := all[0].list
+	list := &promptList{source: l.source, prompts: l.prompts, spelled: l.spelled, baselines: l.baselines, gather: l.gather,
+		around: around, making: semaphore.NewWeighted(1)}
+	for _, p := range all {
+		copied := *p
+		copied.list = list
+		own = append(own, &copied)
+	}
+	return own
 }
 
 // do makes the run of a job when it is its turn. The error is that of ctx, if it ended;

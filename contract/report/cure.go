@@ -45,6 +45,12 @@ func cureText(r *contract.Report, c *contract.Cure) string {
 	if calm := costText(c.Calm); calm != costText(contract.CureCost{}) {
 		s += "; without faults " + calm
 	}
+	if !c.Random && c.Usual < c.Cells {
+		s += fmt.Sprintf("; in %s of %s the agent answers as without faults", text.Number(c.Usual), text.Number(c.Cells))
+	}
+	if c.Cut {
+		s += "; fewer may do: the search was cut"
+	}
 	if c.Fewer > 0 {
 		s += fmt.Sprintf("; in %s there are fewer calls to fail", text.Number(c.Fewer))
 	}
@@ -56,8 +62,14 @@ func habitsText(r *contract.Report, all []contract.CureHabit) string {
 	parts := make([]string, len(all))
 	for i, h := range all {
 		parts[i] = h.Does
+		on := 0
+		for _, tool := range h.Tools { // a scenario may have worlds with others
+			if _, listed := r.Tools[tool]; listed {
+				on++
+			}
+		}
 		switch n := len(h.Tools); {
-		case n > 1 && n == len(r.Tools):
+		case n > 1 && n == on && n == len(r.Tools):
 			parts[i] += " on all tools"
 		case n > 0:
 			parts[i] += " on " + text.Some(h.Tools, maxCureTools)

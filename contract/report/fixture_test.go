@@ -314,7 +314,7 @@ func explained(t testing.TB) *contract.Report {
 	r.SearchRuns, r.SearchElapsed, r.SearchStopped = 101, 2*time.Second, "the budget of time, 2s, was used up"
 	r.Repeatable, r.Difference = "no", "call 3: ship for refund"
 	key := []contract.CureHabit{{Name: "idempotency-key", Does: "an idempotency key", Tools: []string{"refund"}}}
-	r.Defects[0].Cure = &contract.Cure{Habits: key, Held: 2, Cells: 2, Kept: 12, Fewer: 1,
+	r.Defects[0].Cure = &contract.Cure{Habits: key, Held: 2, Cells: 2, Kept: 12, Fewer: 1, Usual: 1,
 		Places: []contract.CurePlace{{Scenario: "refund-reply-lost", Invariant: "one-refund", Cells: 2, Held: 2}},
 		Cost:   contract.CureCost{Calls: -1, Time: 20 * time.Second}, Calm: contract.CureCost{Calls: .5}}
 	r.Defects[1].Cure = &contract.Cure{Why: "no habit here mends it", Held: 4, Cells: 5, Random: true, Cut: true,

@@ -19,6 +19,7 @@ import (
 // Cure finds what would mend the defects of r, a report of m that [Explain] has explained: the fewest habits of
 // package contract/habits, put around the tools that the agent is given, under which no cell of a defect breaks any
 // more. It sets [contract.Defect].Cure of each, and of the report Cure and CureSearch. It changes nothing else in r.
+// Each habit acts on the tools alone that its cure names, which the worlds list: [HabitsOf] makes the same.
 // Without defects it makes no run.
 //
 // Habits mend a defect if in runs of all its cells, under the rules of their scenarios and under the habits, the
@@ -49,8 +50,9 @@ func Cure(ctx context.Context, m *contract.Matrix, r *contract.Report, o *Option
 // A curer searches for what mends the defects of a report.
 type curer struct {
 	*explainer
-	habits    []*habits.Habit // those that act on some tool
-	abstained []string        // the others, each with its reason
+	known     []*habits.Habit // those of the options, or all
+	habits    habitSet        // those that act on some tool, each on all on which it can
+	abstained []string        // the others, each with its reasons
 	random    bool            // the agent was seen not to repeat itself
 	calmIn    string          // a scenario in which nothing is broken; "": there is none
 	held      []heldCell      // one for each different run
@@ -118,16 +120,9 @@ func HabitsOf(c *contract.Cure, all []*habits.Habit) (of []*habits.Habit) {
 	return of
 }
 
-// A habitSet are habits around the tools, in the order of the options.
-type habitSet []*habits.Habit
-
-func (s habitSet) shown(tools []chaos.Tool) (all []contract.CureHabit) {
-	for _, h := range s {
-		names, _ := h.On(tools)
-		all = append(all, contract.CureHabit{Name: h.Name, Does: h.Does, Tools: names})
-	}
-	return all
-}
+// A habitSet are habits around the tools, in the order of the options. They are tried as they are named, by [HabitsOf]:
+// else a habit might act on a tool that is not named, such as one that its world does not list.
+type habitSet []contract.CureHabit
 
 func (s habitSet) String() string {
 	var does []string
@@ -135,6 +130,10 @@ func (s habitSet) String() string {
 		does = append(does, h.Does)
 	}
 	return strings.Join(does, " and ")
+}
+
+func (s habitSet) has(name string) bool {
+	return slices.ContainsFunc(s, func(h contract.CureHabit) bool { return h.Name == name })
 }
 
 func newCurer(e *explainer) *curer {
@@ -145,22 +144,17 @@ func newCurer(e *explainer) *curer {
 		if r.Passed.Load() <= mostPassed {
 			run = digest(r, result)
 		}
-		run.curedRun = curedRunOf(result.Observations, r.Passed.Load())
+		run.curedRun = curedRunOf(result.Observations, r.Passed.Load(), r.Habits)
 		return run
 	}
 	for i := range e.report.Defects {
 		c.random = c.random || e.report.Defects[i].Runs > 0
 	}
-	all := e.o.Habits
-	if all == nil {
-		all = habits.All()
+	if c.known = e.o.Habits; c.known == nil {
+		c.known = habits.All()
 	}
-	for _, h := range all {
-		if names, why := h.On(e.runner.Tools()); len(names) == 0 {
-			c.abstained = append(c.abstained, h.Name+": "+why)
-		} else {
-			c.habits = append(c.habits, h)
-		}
+	for _, h := range c.known {
+		c.abstainOrAct(h)
 	}
 	for _, s := range e.matrix.Scenarios {
 		if len(s.Rules) == 0 && s.Layer == "" && s.Rewrite == nil && s.NewWorld == nil &&
@@ -173,6 +167,33 @@ func newCurer(e *explainer) *curer {
 		c.all = append(c.all, c.ailing(&e.report.Defects[i]))
 	}
 	return c
+}
+
+// abstainOrAct lists a habit among those that act on some tool of some world, or among the others. In a scenario with
+// worlds of its own a tool of the same name may declare something else.
+func (c *curer) abstainOrAct(h *habits.Habit) {
+	own := contract.CureHabit{Name: h.Name, Does: h.Does}
+	worlds := []string{""} // that of the matrix
+	for _, s := range c.matrix.Scenarios {
+		worlds = append(worlds, s.Name)
+	}
+	var reasons []string
+	for _, scenario := range worlds {
+		names, why := h.On(c.runner.ToolsIn(scenario))
+		if len(names) == 0 && !slices.Contains(reasons, why) {
+			reasons = append(reasons, why)
+		}
+		for _, name := range names {
+			if !slices.Contains(own.Tools, name) {
+				own.Tools = append(own.Tools, name)
+			}
+		}
+	}
+	if len(own.Tools) == 0 {
+		c.abstained = append(c.abstained, h.Name+": "+strings.Join(reasons, "; "))
+	} else {
+		c.habits = append(c.habits, own)
+	}
 }
 
 // findHeld lists the runs of the report, of copies one, with what held in them. Of a random agent a field of which a
@@ -212,9 +233,10 @@ func (c *curer) findHeld() {
 	}
 }
 
-// curedRunOf keeps what a run shows beside what was found in it. Calls that middleware makes of its own, such as looks,
-// are none of the agent's: a fault on them does not reach it. Those with which it repeats what a fault met are.
-func curedRunOf(observations []*contract.Observation, passed int64) *curedRun {
+// curedRunOf keeps what a run shows beside what was found in it. Calls that the habits of the set make of their own, such
+// as looks, are none of the agent's: a fault on them does not reach it. Those with which they repeat what a fault met
+// are, and so are those of middleware that the agent has in its code.
+func curedRunOf(observations []*contract.Observation, passed int64, set habitSet) *curedRun {
 	run := &curedRun{passed: passed, met: map[need]int{}}
 	met := map[operation]bool{} // by the last call
 	for _, o := range observations {
@@ -228,7 +250,7 @@ func curedRunOf(observations []*contract.Observation, passed int64) *curedRun {
 				run.calls++
 			}
 			op := operationOf(e)
-			own := e.Habit != "" && !met[op]
+			own := set.has(e.Habit) && !met[op]
 			met[op] = e.Delivered && !own
 			switch {
 			case own:
@@ -491,9 +513,9 @@ func (c *curer) calm(at contract.Cell) runRequest {
 
 // with puts habits around the tools of a run.
 func (c *curer) with(r runRequest, set habitSet) runRequest {
-	r.Key = fmt.Sprintf("%s with %q", r.Key, set.shown(c.runner.Tools()))
-	r.Detail, r.Passed = ofFaults, new(atomic.Int64)
-	user, around := c.o.Run.Around, habits.Around(set...)
+	r.Key = fmt.Sprintf("%s with %q", r.Key, []contract.CureHabit(set)) // String leaves out the tools
+	r.Detail, r.Passed, r.Habits = ofFaults, new(atomic.Int64), set
+	user, around := c.o.Run.Around, habits.Around(HabitsOf(&contract.Cure{Habits: set}, c.known)...)
 	r.Around = func(tools chaos.ToolRegistry) chaos.ToolRegistry {
 		if user != nil {
 			tools = cmp.Or(user(tools), tools)
@@ -524,9 +546,10 @@ func (p passing) CallTool(ctx context.Context, name string, args json.RawMessage
 // none ends the search for what mends the defect.
 func (a *ailing) none(why string) { a.d.Cure = &contract.Cure{Why: a.secrets.Text(why)} }
 
-func (a *ailing) cut() {
-	a.none("not searched to its end")
-	a.d.Cure.Cut = true
+func (a *ailing) cut() { a.d.Cure = notSearched() }
+
+func notSearched() *contract.Cure {
+	return &contract.Cure{Why: "not searched to its end", Cut: true}
 }
 
 // addPlaces counts cells of a defect, of which some hold, with their copies.

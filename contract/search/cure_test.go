@@ -210,6 +210,132 @@ func TestCureOfWhatHabitsCannotMend(t *testing.T) {
 	}
 }
 
+// What is tried is what is named: habits act on no tool that no world lists, and on those of a scenario's own worlds
+// as these declare them.
+func TestCureNamesWhereItsHabitsAct(t *testing.T) {
+	key := plants()[0]
+	scenarioWorlds, unlisted := lacking(key), lacking(key)
+	scenarioWorlds.Scenarios[1].NewWorld = scenarioWorlds.NewWorld
+	scenarioWorlds.NewWorld = lacking(looker(looksUp(1))).NewWorld
+	scenarioWorlds.Invariants[0].Scenarios = []string{"s0"}
+	world := unlisted.NewWorld
+	unlisted.NewWorld = func(ctx context.Context) (*contract.World, error) {
+		w, err := world(ctx)
+		w.Tools = hiding{w.Tools}
+		return w, err
+	}
+	_, c := theCure(t, scenarioWorlds, Budget{Runs: 1000})
+	assert.Equal(t, []contract.CureHabit{{Name: "idempotency-key", Does: "an idempotency key", Tools: []string{"t0.pay"}}}, c.Habits, c.Why)
+	r, c := theCure(t, unlisted, Budget{Runs: 1000})
+	assert.Equal(t, "no habit tried: none here can act on its tools", c.Why)
+	assert.Len(t, r.CureSearch.Abstained, len(habits.All()))
+}
+
+// Habits are tried on the tools of the defect, where another tool is slow by right, and two that do nothing alone too.
+func TestCureFindsWhatIsRightOnTheToolOfTheDefectAlone(t *testing.T) {
+	deadline, key := plants()[3], plants()[19]
+	require.Equal(t, "deadline 3", deadline.name)
+	require.Equal(t, "key and retry 19", key.name)
+	slow := func(tools func(*ledger, string) []chaos.ToolFunc) func(*ledger, string) []chaos.ToolFunc {
+		return func(l *ledger, prefix string) []chaos.ToolFunc {
+			return append(tools(l, prefix), chaos.Func(chaos.Tool{Name: prefix + "train", Effect: chaos.EffectDone, InputSchema: inputOf(prefix)},
+				func(ctx context.Context, _ struct{}) (string, error) {
+					return "trained", chaos.Sleep(ctx, 15*time.Second)
+				}))
+		}
+	}
+	for _, p := range []plant{deadline, key} {
+		does, tools := p.does, p.tools
+		p.tools, p.does = slow(tools), func(call func(string) (string, error)) string {
+			if out, _ := call("train"); !strings.Contains(out, "trained") {
+				return "not trained"
+			}
+			return does(call)
+		}
+		_, c := theCure(t, lacking(p), Budget{Runs: 1000})
+		assert.ElementsMatch(t, p.lacks, namesOf(c), c.Why)
+		for _, h := range c.Habits {
+			assert.Equal(t, []string{"t0." + p.fails}, h.Tools, h.Name)
+		}
+	}
+}
+
+// A fault on a look that the agent makes by a habit in its own code reaches the agent.
+func TestCureOfAnAgentThatHasAHabit(t *testing.T) {
+	slow := plants()[3]
+	require.Equal(t, "deadline 3", slow.name)
+	slow.tools, slow.does = both, pays(1)
+	m := lacking(slow)
+	world := m.NewWorld
+	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+		w, err := world(ctx)
+		agent := w.Agent
+		w.Agent = func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
+			return agent(ctx, prompt, habits.Around(habits.LookFirst(nil))(tools))
+		}
+		return w, err
+	}
+	m.Invariants[0].Check = func(_ context.Context, o *contract.Observation) error {
+		if o.Elapsed > 50*time.Second {
+			return errors.New("late")
+		}
+		return nil
+	}
+	_, c := theCure(t, m, Budget{Runs: 1000})
+	assert.Equal(t, []string{"deadline"}, namesOf(c), c.Why)
+}
+
+// Whatever number of runs ends a search, it says so unless it says what the whole search does.
+func TestCureThatIsCutSaysSo(t *testing.T) {
+	three := looker(looksUp(1)) // it lacks three habits
+	three.when, three.fault = nil, nil
+	m := lacking(three)
+	m.Scenarios[1].Rules = []chaos.Rule{
+		{Name: "bad", Target: "t0.get", When: when.First(1), Fault: fault.Replace("oops")},
+		{Name: "slow", Target: "t0.get", When: when.Nth(2), Fault: fault.Delay(100 * time.Second)},
+	}
+	m.Invariants[0].Check = func(_ context.Context, o *contract.Observation) error {
+		if !strings.Contains(o.Response, "price") || o.Elapsed > 50*time.Second || strings.Contains(o.Response, "oops") {
+			return errors.New(o.Response)
+		}
+		return nil
+	}
+	r, whole := theCure(t, m, Budget{Runs: 1000})
+	t.Log(r.CureSearch.Runs, whole)
+	cut := 0
+	for runs := 1; runs < r.CureSearch.Runs; runs++ {
+		got, c := theCure(t, m, Budget{Runs: runs})
+		require.NotNil(t, got.Cure, runs)
+		assert.True(t, got.Cure.Cut || got.Cure.Defects == 1, runs)
+		assert.True(t, c.Cut || assert.ObjectsAreEqual(whole.Habits, c.Habits), "%d runs: %v", runs, c)
+		if c.Cut && len(c.Habits) > 0 {
+			cut++
+		}
+	}
+	assert.Positive(t, cut, "habits were being left out")
+}
+
+// An invariant that compares with the run without faults sees one under the same habits, as when the matrix runs so.
+func TestCureComparesUnderTheSameHabits(t *testing.T) {
+	look := plants()[1]
+	require.Equal(t, "look 1", look.name)
+	m := lacking(look)
+	m.Invariants = append(m.Invariants, contract.Invariant{Name: "calls-as-calm", Severity: contract.Low, Needs: contract.NeedCalm,
+		Check: func(_ context.Context, o *contract.Observation) error {
+			if n := len(o.Calm.Events) + 2; len(o.Events) > n {
+				return fmt.Errorf("%d calls, and %d are allowed", len(o.Events), n)
+			}
+			return nil
+		}})
+	_, c := theCure(t, m, Budget{Runs: 1000})
+	assert.Equal(t, look.lacks, namesOf(c), c.Why)
+}
+
+// A hiding registry lists no tools.
+type hiding struct{ chaos.ToolRegistry }
+
+func (hiding) Tools(context.Context) ([]chaos.Tool, error) { return nil, nil }
+
 // Under a habit that answers at once an agent that polls would stand still in virtual time. Such a run decides nothing,
 // and the search goes on.
 func TestCureOfAnAgentThatPolls(t *testing.T) {
@@ -349,7 +475,7 @@ func TestOftener(t *testing.T) {
 				}
 				return no
 			}
-			if (&curer{}).oftener(ask, nth, habitSet{nil}, broken) {
+			if (&curer{}).oftener(ask, nth, habitSet{{}}, broken) {
 				refused++
 			}
 		}

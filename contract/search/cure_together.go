@@ -32,22 +32,25 @@ func (c *curer) chooseForAll(ask askFunc) {
 		}
 	}
 	if len(mended) == 0 {
+		if c.runs.Cut != "" {
+			c.report.Cure = notSearched()
+		}
 		return
 	}
 	slices.Sort(candidates)
 	why := ""
 	for _, picks := range coversOf(candidates, len(most), mended) {
-		cure, refused, _ := c.verify(ask, c.together(picks, mended), true, mended...)
+		cure, refused := c.verify(ask, c.together(picks, mended), true, mended...)
 		switch {
 		case cure != nil:
 			cure.Defects = len(mended)
 			c.report.Cure = cure
 			return
 		case c.runs.Cut != "":
-			c.report.Cure = &contract.Cure{Why: "not searched to its end", Cut: true}
+			c.report.Cure = notSearched()
 			return
 		}
-		why = cmp.Or(why, fmt.Sprintf("under %v %s", fewest.Pick(habitSet(c.habits), picks), refused))
+		why = cmp.Or(why, fmt.Sprintf("under %v %s", fewest.Pick(c.habits, picks), refused))
 	}
 	c.report.Cure = &contract.Cure{Why: c.secrets.Text("no habits here mend them together: " + why)}
 }
@@ -96,7 +99,7 @@ func (a *ailing) mendedWithin(picks partSet) bool {
 
 // together are habits on the tools on which they mend the defects alone, or on which these have their faults.
 func (c *curer) together(picks []int, mended []*ailing) habitSet {
-	set := fewest.Pick(habitSet(c.habits), picks)
+	set := fewest.Pick(c.habits, picks)
 	for k, h := range set {
 		var tools []string
 		for _, a := range mended {
@@ -111,7 +114,7 @@ func (c *curer) together(picks []int, mended []*ailing) habitSet {
 				tools = append(tools, a.targets...)
 			}
 		}
-		set[k] = c.only(habitSet{h}, tools)[0]
+		set[k] = habitSet{h}.only(tools)[0]
 	}
 	return set
 }

@@ -32,7 +32,7 @@ type attempt struct {
 	broke     int
 	unreached int
 	fewer     int               // see holdsWithFewer
-	usual     int               // runs with the answer of the calm run
+	usual     int               // cells with the answer of the calm run
 	cost      contract.CureCost // the sum
 	changes   bool              // a run differed from that without habits
 	complete  bool              // it was not cut, and no cell ended it
@@ -130,8 +130,8 @@ const (
 )
 
 // try makes the runs of the cells under some habits. What stood against others comes first, where it can end it.
-func (a *ailing) try(ask askFunc, picks partSet, how effort) attempt {
-	t := attempt{picks: picks, set: fewest.Pick(habitSet(a.habits), picks)}
+func (a *ailing) try(ask askFunc, picks partSet, everywhere bool, how effort) attempt {
+	t := attempt{picks: picks, set: a.setOf(picks, everywhere)}
 	if how == checking && a.refused != "" && !a.random {
 		run := ask(a.own(a.held[0].Cell, t.set))
 		if run == nil || a.held[0].brokenIn(run) != "" {
@@ -163,13 +163,10 @@ func (a *ailing) run(ask askFunc, t *attempt, cells []brokenCell, how effort) {
 			return
 		}
 		t.add(said, len(at.copies), run, at.base)
-		if how != proving {
-			if calm := ask(a.with(a.calm(at.Cell), nil)); calm != nil && calm.Answer == run.Answer {
-				t.usual++
-			}
+		if calm := ask(a.with(a.calm(at.Cell), nil)); calm != nil && calm.Answer == run.Answer {
+			t.usual += len(at.copies)
 		}
-		t.changes = t.changes || run.calls != at.base.calls || run.Answer != at.base.Answer ||
-			(run.took-at.base.took).Abs() >= time.Millisecond
+		t.changes = t.changes || run.differs(at.base)
 		if said.held() {
 			t.holding = append(t.holding, i)
 		} else if how != exploring {
@@ -178,6 +175,20 @@ func (a *ailing) run(ask askFunc, t *attempt, cells []brokenCell, how effort) {
 		}
 	}
 	t.complete = true
+}
+
+// setOf puts habits on the tools of the defect, or everywhere: on all on which they can act.
+func (a *ailing) setOf(picks partSet, everywhere bool) habitSet {
+	set := fewest.Pick(a.habits, picks)
+	if everywhere {
+		return set
+	}
+	return set.only(a.targets)
+}
+
+// differs reports whether a run shows that its habits did something.
+func (s *runDigest) differs(base *runDigest) bool {
+	return s.calls != base.calls || s.Answer != base.Answer || (s.took-base.took).Abs() >= time.Millisecond
 }
 
 // requests are the runs of cells under habits.
@@ -205,7 +216,7 @@ const atOnce = 3
 func (a *ailing) trySingles() (tasks []task) {
 	a.singles = make([]attempt, len(a.habits))
 	for i := range a.habits {
-		tasks = append(tasks, func(ask askFunc) { a.singles[i] = a.try(ask, partSet{i}, exploring) })
+		tasks = append(tasks, func(ask askFunc) { a.singles[i] = a.try(ask, partSet{i}, false, exploring) })
 	}
 	return tasks
 }
@@ -222,18 +233,45 @@ func best(all []attempt) []attempt {
 	return mend
 }
 
-// choose finds the fewest habits that mend a defect: one; else two, of which one at least changes something alone,
-// since two that do not change nothing together. Those of which both do come first: most that mend are among them.
+// choose finds the fewest habits that mend a defect: one; else two, those first that change something alone, since
+// most that mend are among them. On the tools of the defect they do less harm than everywhere.
 func (a *ailing) choose(ask askFunc) {
-	for _, attempts := range []func(askFunc) []attempt{
-		func(askFunc) []attempt { return a.singles },
-		func(ask askFunc) []attempt { return a.tryPairs(ask, 0) },
-		func(ask askFunc) []attempt { return a.tryPairs(ask, 1) },
+	var single, pairs []partSet
+	var inert partSet
+	byInert := map[int][]partSet{} // by how many of the two change nothing alone
+	for i := range a.habits {
+		single = append(single, partSet{i})
+		if !a.singles[i].changes {
+			inert = append(inert, i)
+		}
+		for k := i + 1; k < len(a.habits); k++ {
+			n := 0
+			for _, habit := range []int{i, k} {
+				if !a.singles[habit].changes {
+					n++
+				}
+			}
+			byInert[n] = append(byInert[n], partSet{i, k})
+			pairs = append(pairs, partSet{i, k})
+		}
+	}
+	for _, attempts := range []func() []attempt{
+		func() []attempt { return a.singles },
+		func() []attempt { return a.tryEach(ask, single, true) },
+		func() []attempt { return a.tryEach(ask, byInert[0], false) },
+		func() []attempt { return a.tryEach(ask, byInert[1], false) },
+		func() []attempt {
+			if !a.changeTogether(ask, inert) {
+				return nil
+			}
+			return a.tryEach(ask, byInert[2], false)
+		},
+		func() []attempt { return a.tryEach(ask, pairs, true) },
 	} {
-		more := attempts(ask)
+		more := attempts()
 		a.tried = append(a.tried, more...)
 		for _, t := range best(more) {
-			cure, refused := a.verifyOnly(ask, t.set)
+			cure, refused := a.verify(ask, t.set, len(a.all) == 1, a)
 			if cure != nil {
 				a.d.Cure, a.chosen = cure, t.picks
 				return
@@ -253,16 +291,16 @@ func (a *ailing) chooseMore(ask askFunc) {
 			others = append(others, i)
 		}
 	}
-	for _, picks := range []partSet{others, all} {
+	for n, picks := range []partSet{others, all, others, all} {
 		if len(picks) < 3 {
 			continue
 		}
 		mends := func(places []int) (mends, ok bool) {
-			t := a.try(ask, fewest.Pick(picks, places), checking)
+			t := a.try(ask, fewest.Pick(picks, places), n > 1, checking)
 			if !t.mends() {
 				return false, a.runs.Cut == ""
 			}
-			cure, _ := a.verifyOnly(ask, t.set)
+			cure, _ := a.verify(ask, t.set, len(a.all) == 1, a)
 			if cure != nil {
 				a.d.Cure, a.chosen = cure, t.picks
 				a.tried = append(a.tried, t)
@@ -270,63 +308,56 @@ func (a *ailing) chooseMore(ask askFunc) {
 			return cure != nil, a.runs.Cut == ""
 		}
 		if found, _ := mends(firstParts(len(picks))); found {
-			fewest.LeaveOut(len(picks), mends)
+			left := fewest.LeaveOut(len(picks), mends)
+			a.d.Cure.Cut = !left.Minimal
 			return
 		}
 	}
 	a.mendedByNone()
 }
 
-// verifyOnly verifies habits on the tools of the defect alone, where they can act on some of them, and if its cells
-// need it, on all on which they can act.
-func (a *ailing) verifyOnly(ask askFunc, set habitSet) (cure *contract.Cure, refused string) {
-	cure, refused, own := a.verify(ask, a.only(set, a.targets), len(a.all) == 1, a)
-	if own {
-		cure, refused, _ = a.verify(ask, set, len(a.all) == 1, a)
-	}
-	return cure, refused
-}
-
 // only puts habits on those of some tools on which they can act, where there are any.
-func (c *curer) only(set habitSet, tools []string) habitSet {
-	own := slices.Clone(set)
-	for i, h := range set {
-		names, _ := h.On(c.runner.Tools())
-		names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(tools, name) })
+func (s habitSet) only(tools []string) habitSet {
+	own := slices.Clone(s)
+	for i, h := range s {
+		names := slices.DeleteFunc(slices.Clone(h.Tools), func(name string) bool { return !slices.Contains(tools, name) })
 		if len(names) > 0 {
-			own[i] = h.Only(names...)
+			own[i].Tools = names
 		}
 	}
 	return own
 }
 
-// tryPairs tries the pairs of which so many habits change nothing alone. The first runs of all are made in one round.
-func (a *ailing) tryPairs(ask askFunc, inert int) (all []attempt) {
-	var pairs []partSet
-	var first []runRequest
+// changeTogether reports whether habits that change nothing alone do in the first cell together: else no two of them do,
+// which would take many runs to find out.
+func (a *ailing) changeTogether(ask askFunc, inert partSet) bool {
+	if len(inert) < 2 {
+		return false
+	}
+	at := &a.cells[0]
+	run := ask(a.own(at.Cell, a.setOf(inert, false)))
+	return run != nil && (run.differs(at.base) || !run.judgedBy(at.Invariant).Broke)
+}
+
+// tryEach tries habits one after the other. Those that have no tools but the defect's are not tried everywhere again.
+// The first runs of all are made in one round.
+func (a *ailing) tryEach(ask askFunc, picks []partSet, everywhere bool) (all []attempt) {
 	at := a.cells[0].Cell
 	if a.refused != "" {
 		at = a.held[0].Cell
 	}
-	for i := range a.habits {
-		for k := i + 1; k < len(a.habits); k++ {
-			pair, unchanging := partSet{i, k}, 0
-			for _, habit := range pair {
-				if !a.singles[habit].changes {
-					unchanging++
-				}
-			}
-			if unchanging == inert {
-				pairs = append(pairs, pair)
-				first = append(first, a.own(at, fewest.Pick(habitSet(a.habits), pair)))
-			}
-		}
+	picks = slices.DeleteFunc(slices.Clone(picks), func(p partSet) bool {
+		return everywhere && a.own(at, a.setOf(p, true)).Key == a.own(at, a.setOf(p, false)).Key
+	})
+	var first []runRequest
+	for _, p := range picks {
+		first = append(first, a.own(at, a.setOf(p, everywhere)))
 	}
-	if len(pairs) > 0 {
+	if len(first) > 0 {
 		ask(inRounds(first, len(first))[0])
 	}
-	for _, picks := range pairs {
-		all = append(all, a.try(ask, picks, checking))
+	for _, p := range picks {
+		all = append(all, a.try(ask, p, everywhere, checking))
 	}
 	return all
 }
@@ -353,7 +384,7 @@ func (a *ailing) mendedByNone() {
 	}
 	if near != nil {
 		c := a.d.Cure
-		c.Nearest, c.Held, c.Cells, c.Random = near.set.shown(a.runner.Tools()), near.held, near.of, a.random
+		c.Nearest, c.Held, c.Cells, c.Random = near.set, near.held, near.of, a.random
 		if !a.random {
 			c.Places = addPlaces(nil, a.cells, near.holding)
 		}

@@ -12,16 +12,14 @@ import (
 
 // verify makes the runs of all cells of defects under habits, of their fewest faults, and of what held. Of equal cells
 // it makes one, unless copies are to be run: for a report's only defect, and for all defects together. refused says
-// what stands against the habits, and own whether it is one of these cells.
-func (c *curer) verify(ask askFunc, set habitSet, copies bool, all ...*ailing) (
-	cure *contract.Cure, refused string, own bool,
-) {
-	cure = &contract.Cure{Habits: set.shown(c.runner.Tools()), Random: c.random}
+// what stands against the habits.
+func (c *curer) verify(ask askFunc, set habitSet, copies bool, all ...*ailing) (cure *contract.Cure, refused string) {
+	cure = &contract.Cure{Habits: set, Random: c.random}
 	for _, a := range all {
 		if f := a.fewest; f != nil {
 			run := ask(c.with(f.request(f.set, f.swaps), set))
 			if said := outcomeOf(run, f.Cell.Invariant, c.needsOf(a.d.Deliveries, nil)); !said.held() {
-				return nil, said.of("the run of its fewest faults"), true
+				return nil, said.of("the run of its fewest faults")
 			}
 		}
 		t, runs := attempt{set: set}, a.cells
@@ -29,11 +27,12 @@ func (c *curer) verify(ask askFunc, set habitSet, copies bool, all ...*ailing) (
 			runs = a.each()
 		}
 		if a.run(ask, &t, runs, proving); !t.mends() {
-			return nil, t.refused, true
+			return nil, t.refused
 		}
 		cure.Held, cure.Cells, cure.Fewer = cure.Held+t.held, cure.Cells+t.of, cure.Fewer+t.fewer
 		cure.Cost.Calls, cure.Cost.Time = cure.Cost.Calls+t.cost.Calls, cure.Cost.Time+t.cost.Time
 		if !c.random {
+			cure.Usual += t.usual
 			cure.Places = addPlaces(cure.Places, runs, t.holding)
 		}
 	}
@@ -52,9 +51,9 @@ func (c *curer) verify(ask askFunc, set habitSet, copies bool, all ...*ailing) (
 		}
 	}
 	if refused != "" {
-		return nil, refused, false
+		return nil, refused
 	}
-	return cure, "", false
+	return cure, ""
 }
 
 // each has the cells of a defect without copies: each is one of its own.

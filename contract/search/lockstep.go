@@ -31,6 +31,8 @@ type runRequest struct {
 	Detail int
 	// Around wraps the agent's tools; nil: nothing does.
 	Around func(chaos.ToolRegistry) chaos.ToolRegistry
+	// Habits are those that Around puts around the tools for the search.
+	Habits habitSet
 	// Passed counts the calls that pass what the agent is given; nil: nothing does.
 	Passed *atomic.Int64
 	// Next are requests that probably follow. They are made in the same round.

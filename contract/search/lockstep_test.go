@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/habits"
 	"github.com/shakedown-go/shakedown/contract/invariant"
 )
 
@@ -172,6 +173,10 @@ func TestOptionsNameEveryProblem(t *testing.T) {
 	assert.ErrorContains(t, err, "Budget")
 	_, err = (&Options{Budget: Budget{Cost: 1}}).checked(&contract.Matrix{})
 	assert.ErrorContains(t, err, "Cost is nil beside Budget.Cost")
+	_, err = (&Options{Budget: Budget{Runs: 1}, Habits: []*habits.Habit{habits.Retries(nil), nil, habits.Retries(&habits.Options{Tries: 8})}}).
+		checked(&contract.Matrix{})
+	assert.EqualError(t, err, "search: Habits[1] is nil; allowed: a habit\n"+
+		`search: Habits[2].Name is "bounded-retries"; allowed: a name that no other habit has: HabitsOf finds them by it`)
 	o, err := (&Options{Budget: Budget{Runs: 1}}).checked(&contract.Matrix{})
 	require.NoError(t, err)
 	assert.Equal(t, fmt.Sprint(2, 2), fmt.Sprint(o.Depth, o.Strength))

@@ -58,7 +58,7 @@ type Options struct {
 	Secrets []string
 	// OnProgress is called after each round of runs; nil: not called.
 	OnProgress func(Progress)
-	// Habits are those that [Cure] tries; nil: [habits.All].
+	// Habits are those that [Cure] tries, each with a name of its own; nil: [habits.All].
 	Habits []*habits.Habit
 	// Faults returns the faults that [Sweep] tries on a call of the tool, which is zero for
 	// a point that is no tool; nil: [Usual].
@@ -106,6 +106,16 @@ func (o *Options) checked(m *contract.Matrix) (*Options, error) {
 	p.Demand(own.Depth > 0 && own.Depth <= maxDepth, "Depth", own.Depth, fmt.Sprintf("1 to %d; 0: 2", maxDepth))
 	p.Demand(own.Strength > 0 && own.Strength <= maxStrength, "Strength", own.Strength,
 		fmt.Sprintf("1 or %d; 0: 2", maxStrength))
+	names := map[string]bool{}
+	for i, h := range own.Habits {
+		at := fmt.Sprintf("Habits[%d]", i)
+		if h == nil {
+			p.Wrong(at, fielderror.Found("nil"), "a habit")
+			continue
+		}
+		p.Demand(!names[h.Name], at+".Name", h.Name, "a name that no other habit has: HabitsOf finds them by it")
+		names[h.Name] = true
+	}
 	return &own, p.Err()
 }
 
