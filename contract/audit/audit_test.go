@@ -411,6 +411,34 @@ func TestCancellations(t *testing.T) {
 	}
 }
 
+// A server that loads something at its start lets a call wait for it. The call that had to wait less does not say how
+// long the others take: they are cancelled in the middle of the work all the same.
+func TestLoadingServer(t *testing.T) {
+	for is, want := range map[string]audit.Verdict{"partly": audit.PartlyDone, "safe": audit.Safe} {
+		tool := run(t, &audit.Options{Sandbox: true, Settle: time.Second, NewWorld: func(context.Context) (*audit.World, error) {
+			w, err := planted{is: is, steps: [3]time.Duration{100 * time.Millisecond, 100 * time.Millisecond, time.Millisecond}}.world()
+			w.Tools = loading{w.Tools, time.Now().Add(500 * time.Millisecond)}
+			return w, err
+		}}).Tools[0]
+		assert.Equal(t, want, tool.Verdict, "%s: %s", is, tool.Why)
+	}
+}
+
+// loading are tools that begin to work at a time.
+type loading struct {
+	chaos.ToolRegistry
+	until time.Time
+}
+
+func (l loading) CallTool(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
+	select {
+	case <-time.After(time.Until(l.until)):
+		return l.ToolRegistry.CallTool(ctx, name, args)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 // lockedFor has a tool that is locked for ever if it is cancelled between 20 ms and d later. It pays after 100 ms.
 func lockedFor(d time.Duration) (*audit.World, error) {
 	var paid, locked atomic.Bool

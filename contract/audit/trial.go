@@ -51,17 +51,17 @@ type Evidence struct {
 
 // A trial is one treatment of one tool.
 type trial struct {
-	o            *Options
-	plan         *Planned
-	treatment    *treatment
-	world        *World             // of this run
-	tools        chaos.ToolRegistry // of world, with the faults of the treatment
-	of           string             // see Call
-	args, second json.RawMessage    // of the first call, and of the second
-	began        time.Time
-	took         time.Duration // by one call
-	before, once any           // the states before and after one call
-	unlike       string        // why no state can be compared with those; empty: it can
+	o              *Options
+	plan           *Planned
+	treatment      *treatment
+	world          *World             // of this run
+	tools          chaos.ToolRegistry // of world, with the faults of the treatment
+	of             string             // see Call
+	args, second   json.RawMessage    // of the first call, and of the second
+	began          time.Time
+	took, tookMost time.Duration // by one call: the shorter and the longer of the two that give its state
+	before, once   any           // the states before and after one call
+	unlike         string        // why no state can be compared with those; empty: it can
 
 	runs     int // of the treatment
 	turn     int // see treatment
@@ -70,7 +70,7 @@ type trial struct {
 	// Of cancellations: after which part of the time of one call, and of which time, the first call is cancelled.
 	part    float64
 	lasts   time.Duration
-	tooLate int  // how many of them came too late
+	tooLate int  // how many of this turn came too late
 	sooner  bool // whether the last one did, and the turn is made again
 	// Of this run.
 	found    ruling
@@ -176,7 +176,7 @@ func (t *trial) settle(ctx context.Context) {
 	}
 	t.left = nil
 	if pause(ctx, t.o.Settle); t.o.Settle == 0 {
-		pause(ctx, max(2*t.took, leastSettle))
+		pause(ctx, max(2*t.tookMost, leastSettle))
 	}
 }
 
@@ -279,7 +279,8 @@ func (t *trial) reference(ctx context.Context) {
 		if failed := t.call(ctx, t.args); failed != nil {
 			t.conclude(Unknown, "the example call fails: "+usercode.ErrorText(failed))
 		}
-		if took := time.Since(began) - t.o.Every; t.took == 0 || took < t.took { // one may have been interrupted
+		took := time.Since(began) - t.o.Every
+		if t.tookMost = max(t.tookMost, took); t.took == 0 || took < t.took { // one may have been interrupted
 			t.took = took
 		}
 	}
