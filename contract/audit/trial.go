@@ -79,6 +79,9 @@ type trial struct {
 	untried  string        // why the treatment was not what it should be; empty: it was
 	looked   bool          // the state after the first call was read: middle
 	middle   any
+	called   time.Time       // the first call
+	waited   time.Duration   // of a world that nobody resets: in which the first call is known to do nothing more
+	lookedAt time.Time       // when middle was read
 	together *sync.WaitGroup // of calls that begin together
 
 	mu       sync.Mutex
@@ -207,16 +210,28 @@ func (t *trial) still(ctx context.Context, before any) any {
 	return again
 }
 
-// look reads the state after the first call.
+// look reads the state after the first call. In a world that nobody resets no other call shows whether its work goes on
+// for longer than Settle, and what it does then would look like that of the second call. So it is read again there.
 func (t *trial) look(ctx context.Context) {
-	if !t.o.fresh() {
-		if t.failed != nil {
-			t.conclude(Unknown, "the first call fails: "+usercode.ErrorText(t.failed))
-		}
-		t.settle(ctx)
+	t.looked = true
+	if t.o.fresh() {
+		t.middle = t.state(ctx, "after the first call of")
+		return
 	}
-	t.looked, t.middle = true, t.state(ctx, "after the first call of")
+	if t.failed != nil {
+		t.conclude(Unknown, "the first call fails: "+usercode.ErrorText(t.failed))
+	}
+	t.settle(ctx)
+	t.middle = t.state(ctx, "after the first call of")
+	t.waited = 2 * (time.Since(t.called) + leastSettle) // the second call may take longer than the first
+	pause(ctx, t.waited)
+	if again := t.state(ctx, "a moment later, after the first call of"); !same(t.middle, again) {
+		t.conclude(Unknown, goesOn)
+	}
+	t.lookedAt = time.Now()
 }
+
+const goesOn = "the work of one call goes on after Settle, so states cannot be compared: raise it"
 
 func kept(doc []byte) json.RawMessage {
 	if len(doc) > mostValue || !json.Valid(doc) {
@@ -331,10 +346,14 @@ func (t *trial) treat(ctx context.Context) ruling {
 		} else if !t.o.fresh() {
 			t.before = t.still(ctx, before)
 		}
+		t.called = time.Now()
 		t.treatment.run(ctx, t)
 	})
 	if !t.o.fresh() {
 		t.once = t.middle
+		if !same(t.once, after) && time.Since(t.lookedAt) > t.waited {
+			t.conclude(Unknown, "the state changed later than the first call was watched, which may have changed it: raise Settle")
+		}
 	}
 	if ctx.Err() != nil {
 		t.conclude(Unknown, "the run was ended")
@@ -354,7 +373,7 @@ func (t *trial) later(ctx context.Context, r ruling) ruling {
 		pause(ctx, lasted)
 	})
 	if t.found.verdict == "" && !same(t.once, after) {
-		return ruling{Unknown, "the work of one call goes on after Settle, so states cannot be compared: raise it"}
+		return ruling{Unknown, goesOn}
 	}
 	return r
 }
