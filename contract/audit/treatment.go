@@ -176,5 +176,6 @@ func restarted(ctx context.Context, t *trial) {
 		t.conclude(Unknown, "it could not be restarted: "+err.Error())
 		return
 	}
+	t.restarted = t.state(ctx, "after the restart of")
 	t.again(ctx, t.args)
 }

@@ -43,7 +43,8 @@ type Evidence struct {
 	Treatment string  `json:"treatment"`
 	Verdict   Verdict `json:"verdict"`
 	Why       string  `json:"why,omitempty"`
-	// Effect is the most that a call did to the state: "none", "adds", "changes" or "removes"; empty: not known.
+	// Effect is the most that calls did to the state: "none", "reorders" (lists), "adds", "changes" or "removes"; empty:
+	// not known.
 	Effect string  `json:"effect,omitempty"`
 	Calls  []Call  `json:"calls,omitempty"`
 	States []State `json:"states,omitempty"`
@@ -73,16 +74,17 @@ type trial struct {
 	tooLate int  // how many of this turn came too late
 	sooner  bool // whether the last one did, and the turn is made again
 	// Of this run.
-	found    ruling
-	failed   error         // of the call whose answer counts
-	lasted   time.Duration // from the first call to the state after
-	untried  string        // why the treatment was not what it should be; empty: it was
-	looked   bool          // the state after the first call was read: middle
-	middle   any
-	called   time.Time       // the first call
-	waited   time.Duration   // of a world that nobody resets: in which the first call is known to do nothing more
-	lookedAt time.Time       // when middle was read
-	together *sync.WaitGroup // of calls that begin together
+	found     ruling
+	failed    error         // of the call whose answer counts
+	lasted    time.Duration // from the first call to the state after
+	untried   string        // why the treatment was not what it should be; empty: it was
+	looked    bool          // the state after the first call was read: middle
+	middle    any
+	restarted any             // the state after a restart
+	called    time.Time       // the first call
+	waited    time.Duration   // of a world that nobody resets: in which the first call is known to do nothing more
+	lookedAt  time.Time       // when middle was read
+	together  *sync.WaitGroup // of calls that begin together
 
 	mu       sync.Mutex
 	evidence Evidence
@@ -216,6 +218,10 @@ func (t *trial) look(ctx context.Context) {
 	t.looked = true
 	if t.o.fresh() {
 		t.middle = t.state(ctx, "after the first call of")
+		if same(t.before, t.once) && !same(t.before, t.middle) { // the call may still go on
+			t.settle(ctx)
+			t.middle = t.state(ctx, "a moment later, after the first call of")
+		}
 		return
 	}
 	if t.failed != nil {
@@ -418,11 +424,18 @@ func (t *trial) judge(after any) {
 	if t.failed != nil {
 		fails = fmt.Sprintf("the call fails %d times: %s", mostCalls, usercode.ErrorText(t.failed))
 	}
-	if why == "" {
-		t.evidence.Effect = graverEffect(t.evidence.Effect, effectOf(before, once))
-		if second {
-			t.evidence.Effect = graverEffect(t.evidence.Effect, effectOf(once, after))
+	if why == "" && t.found.verdict == "" {
+		effect := graverEffect(effectOf(before, once), effectOf(before, after))
+		switch {
+		case second:
+			effect = graverEffect(effectOf(before, once), effectOf(once, after))
+		case t.treatment.name == restarting: // what the restart did to the state, no call did
+			effect = graverEffect(effectOf(before, once), effectOf(t.restarted, after))
 		}
+		if t.looked && same(before, once) { // a call that was cancelled may leave what one that ends takes away
+			effect = graverEffect(effect, effectOf(before, t.middle))
+		}
+		t.evidence.Effect = graverEffect(t.evidence.Effect, effect)
 	}
 	switch {
 	case !t.o.fresh() && (why != "" || same(before, once)):
