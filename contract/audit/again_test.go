@@ -249,6 +249,29 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+// A tool that keeps a part of its keys knows two keys from each other where their parts differ.
+func TestPartsOfKeys(t *testing.T) {
+	for _, part := range []func(key string) string{func(key string) string { return key[:1] }, func(key string) string { return key[:32] },
+		func(key string) string { return key[len(key)-1:] }} {
+		tool := auditTool(t, func(o *audit.Options) { o.Keys = map[string]string{"t": "/b/key"} },
+			func(_ context.Context, l *ledger, args json.RawMessage, _ int) error {
+				var in struct{ B struct{ Key string } }
+				if err := json.Unmarshal(args, &in); err != nil {
+					return err
+				}
+				if in.B.Key == "" || l.add(part(in.B.Key), 1) == 0 {
+					l.add("paid", 1)
+				} else {
+					l.add(part(in.B.Key), -1)
+				}
+				time.Sleep(time.Second)
+				return nil
+			})
+		assert.Equal(t, audit.SafeWithKey, tool.Verdict, tool.Why)
+		assert.Equal(t, audit.Doubles, verdicts(tool)["other-key"])
+	}
+}
+
 // Options.Keys names a key that no usual name tells.
 func TestKeys(t *testing.T) {
 	o := &audit.Options{Sandbox: true, Keys: map[string]string{"pay": "/meta/nonce"},

@@ -65,10 +65,11 @@ func valueOf(root, s *jsonschema.Schema, depth int) any {
 	return "example"
 }
 
-// The idempotency keys that the audit sends in fresh worlds. Most tools take the form of a UUID.
+// The idempotency keys that the audit sends in fresh worlds. Most tools take the form of a UUID. They differ from their
+// first character to their last, for a tool that keeps a part of its keys.
 const (
 	firstKey = "00000000-0000-4000-8000-000000000001"
-	otherKey = "00000000-0000-4000-8000-000000000002"
+	otherKey = "11111111-1111-4111-9111-111111111112"
 )
 
 // keyNames are arguments that are an idempotency key, in lower case and without separators.
