@@ -26,7 +26,7 @@
 // # Verdicts
 //
 // Each tool is [Safe], [SafeWithKey], [Doubles], [PartlyDone], [Wedged] or [Unknown]; it stands beside what its
-// annotations claim. Safe is said only if every treatment, except a restart, could be made and left the state
+// annotations claim. Safe is said only if every treatment, except a restart and another spelling, could be made and left the state
 // of one call. It is [Unknown] if there is no state, if the state changes without a call, if one call changes
 // nothing in it and the tool does not claim to read only, if two fresh worlds show different states, or if the
 // example call fails. It is also [Unknown] if no calls were at once or none was cancelled in the middle, as of

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -104,12 +105,26 @@ func respelled(args json.RawMessage) json.RawMessage {
 }
 
 func reversed(v *jsonedit.Value) *jsonedit.Value {
-	if v.Kind() != jsonedit.Object {
-		return v
+	switch v.Kind() {
+	case jsonedit.Array:
+		other := jsonedit.Of([]int{})
+		for _, element := range v.Values() {
+			other.Add(reversed(element))
+		}
+		return other
+	case jsonedit.Object:
+		other := jsonedit.Of(struct{}{})
+		for _, name := range slices.Backward(v.Keys()) {
+			other.Set(name, reversed(v.Get(name)))
+		}
+		return other
 	}
-	other := jsonedit.Of(struct{}{})
-	for _, name := range slices.Backward(v.Keys()) {
-		other.Set(name, reversed(v.Get(name)))
-	}
-	return other
+	return v
+}
+
+// plain is a document without white space.
+func plain(doc json.RawMessage) string {
+	var b bytes.Buffer
+	_ = json.Compact(&b, doc) //nolint:errcheck // it is JSON
+	return b.String()
 }

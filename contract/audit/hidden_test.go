@@ -197,13 +197,13 @@ func TestNotTried(t *testing.T) {
 	tool := auditStates(t, audit.Claims{Idempotent: new(true)}, by(`0`, `1`), done)
 	assert.Equal(t, audit.Unknown, tool.Verdict)
 	assert.Equal(t, audit.NotDecided, tool.Idempotent)
-	assert.Len(t, tool.NotTried, 3, "a tool that takes no time: restarted, at-once and cancelled")
+	assert.Len(t, tool.NotTried, 4, "a tool that takes no time and no arguments: restarted, at-once, cancelled and other-spelling")
 	assert.Contains(t, tool.NotTried["at-once"], "a call takes 0s")
 	assert.Contains(t, tool.NotTried["cancelled"], "no time")
 
 	tool = auditStates(t, audit.Claims{}, by(`0`, `1`), done, slices.Repeat([]time.Duration{time.Second}, 16)...)
 	assert.Equal(t, audit.Safe, tool.Verdict, tool.Why)
-	assert.Len(t, tool.NotTried, 1, "a tool that takes time")
+	assert.Len(t, tool.NotTried, 2, "a tool that takes time: restarted and other-spelling")
 
 	for _, tc := range []struct {
 		reason, treatment, why string

@@ -105,9 +105,11 @@ func (t *ToolResult) judge() {
 		if e.Verdict == NotTried {
 			t.NotTried[e.Treatment] = e.Why
 		}
-		if informs(e.Treatment) {
+		switch {
+		case informs(e.Treatment):
 			needed = needed || e.Verdict != Safe
-		} else if worst == nil || e.Verdict.rank() < worst.Verdict.rank() {
+		case e.Treatment == otherSpelling && e.Verdict == NotTried: // there is no other
+		case worst == nil || e.Verdict.rank() < worst.Verdict.rank():
 			worst = e
 		}
 	}
