@@ -31,8 +31,9 @@ import (
 // and 499, which say that somebody gave up), or sent the server on with 307 or 308. Two requests of a method and path
 // are one if they have the same idempotency key, or if they are an equal PUT or DELETE. A key is a header, a member of
 // the query, or one at the top of a body of JSON or of a form, with a name such as Idempotency-Key, Idempotence-Key,
-// idempotency_token or PayPal-Request-Id; true, false, null and nothing are no keys. So the API is trusted to honour keys. Whether it knows a repeated request by anything else is
-// not known, nor whether an equal PATCH does its work again.
+// idempotency_token or PayPal-Request-Id; true, false, null and nothing are no keys. So the API is trusted to honour
+// keys. Whether it knows a repeated request by anything else is not known, nor whether an equal PATCH does its work
+// again.
 //
 // A request that the server gives up goes on to its answer, so that it is known what came of it.
 type Proxy struct {

@@ -117,8 +117,9 @@ func (t *target) serve(ctx context.Context, h http.Handler) (at string, err erro
 func (t *target) begin(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, beginning)
 	defer cancel()
-	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: t.of.url,
-		HTTPClient: client.WithHeader(&http.Client{Transport: wholeAnswers{}}, t.of.url, t.of.header), DisableStandaloneSSE: true}
+	web := client.WithHeader(&http.Client{Transport: wholeAnswers{}}, t.of.url, t.of.header)
+	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: t.of.url, HTTPClient: web,
+		DisableStandaloneSSE: true}
 	var own *process
 	if t.of.url == "" {
 		own, err = t.of.start(t.env)
