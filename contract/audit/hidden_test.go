@@ -3,6 +3,7 @@ package audit_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -134,6 +135,15 @@ func TestClaimsOfUnusualCalls(t *testing.T) {
 		}, nil, audit.Contradicted, audit.Contradicted},
 		{"a restart takes away what the first call did, and no call does", func(ctx context.Context, l *ledger) error { pay(l); return sleep(ctx) },
 			func(l *ledger) { l.add("paid", -1) }, audit.Contradicted, audit.Confirmed},
+		{"what was there expires by itself while a repeated call is refused", func(_ context.Context, l *ledger) error {
+			time.Sleep(10 * time.Millisecond)
+			if l.add("paid", 1) > 0 {
+				l.add("paid", -1)
+				return errors.New("it is paid")
+			}
+			time.AfterFunc(2*time.Second, func() { l.add("old", -1) })
+			return nil
+		}, nil, audit.Contradicted, audit.Confirmed},
 		{"a call after a restart does", func(ctx context.Context, l *ledger) error {
 			if l.add("restarted", 0) == 1 && l.add("old", -1) < 1 {
 				l.add("old", 1)

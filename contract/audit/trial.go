@@ -379,6 +379,7 @@ func (t *trial) later(ctx context.Context, r ruling) ruling {
 		pause(ctx, lasted)
 	})
 	if t.found.verdict == "" && !same(t.once, after) {
+		t.evidence.Effect = "" // which may be what time did
 		return ruling{Unknown, goesOn}
 	}
 	return r
