@@ -108,6 +108,38 @@ func TestOtherSpelling(t *testing.T) {
 	}
 }
 
+// Objects in lists are spelled otherwise, too. Where only white space could be, the tool is safe without that treatment.
+func TestOtherSpellingOf(t *testing.T) {
+	for args, want := range map[string][2]audit.Verdict{
+		`{"a":[{"b":1,"c":2}]}`:      {audit.Doubles, audit.Doubles},
+		`{"a":[[3,{"b":1,"c":[]}]]}`: {audit.Doubles, audit.Doubles},
+		`{"a":[2,1]}`:                {audit.NotTried, audit.Safe},
+		`{}`:                         {audit.NotTried, audit.Safe},
+		`{"a":1,"a":2}`:              {audit.NotTried, audit.Safe},
+	} {
+		tool := auditTool(t, func(o *audit.Options) { o.Example["t"] = json.RawMessage(args) },
+			func(_ context.Context, l *ledger, args json.RawMessage, _ int) error {
+				var sent bytes.Buffer
+				if err := json.Compact(&sent, args); err != nil {
+					return err
+				}
+				var lists struct{ A any }
+				if err := json.Unmarshal(args, &lists); err != nil {
+					return err
+				}
+				l.add(fmt.Sprint(lists), 1-l.add(fmt.Sprint(lists), 0)) // a list keeps its order, whatever the spelling
+				if l.add(sent.String(), 1) == 0 {
+					l.add("paid", 1)
+				} else {
+					l.add(sent.String(), -1)
+				}
+				time.Sleep(time.Second)
+				return nil
+			})
+		assert.Equal(t, want, [2]audit.Verdict{verdicts(tool)["other-spelling"], tool.Verdict}, "%s: %s", args, tool.Why)
+	}
+}
+
 // A tool whose second call undoes the first does not do its work once, and removes what was there.
 func TestToggle(t *testing.T) {
 	claims := func(o *audit.Options) {
@@ -246,6 +278,29 @@ func TestNumbers(t *testing.T) {
 	} {
 		tool := auditStates(t, audit.Claims{}, by(tc.state...), done, slices.Repeat([]time.Duration{time.Second}, 16)...)
 		assert.Equal(t, tc.want, tool.Verdict, "%v: %s", tc.state, tool.Why)
+	}
+}
+
+// A tool that keeps a part of its keys knows two keys from each other where their parts differ.
+func TestPartsOfKeys(t *testing.T) {
+	for _, part := range []func(key string) string{func(key string) string { return key[:1] }, func(key string) string { return key[:32] },
+		func(key string) string { return key[len(key)-1:] }} {
+		tool := auditTool(t, func(o *audit.Options) { o.Keys = map[string]string{"t": "/b/key"} },
+			func(_ context.Context, l *ledger, args json.RawMessage, _ int) error {
+				var in struct{ B struct{ Key string } }
+				if err := json.Unmarshal(args, &in); err != nil {
+					return err
+				}
+				if in.B.Key == "" || l.add(part(in.B.Key), 1) == 0 {
+					l.add("paid", 1)
+				} else {
+					l.add(part(in.B.Key), -1)
+				}
+				time.Sleep(time.Second)
+				return nil
+			})
+		assert.Equal(t, audit.SafeWithKey, tool.Verdict, tool.Why)
+		assert.Equal(t, audit.Doubles, verdicts(tool)["other-key"])
 	}
 }
 

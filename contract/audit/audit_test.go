@@ -128,6 +128,49 @@ func TestLiveWorld(t *testing.T) {
 	}
 }
 
+// In a world that nobody resets, what the first call does late is not taken for the work of the second.
+func TestLateWorkInALiveWorld(t *testing.T) {
+	for _, tc := range []struct {
+		reason              string
+		late, second, start time.Duration // after the first call; a later call takes; it fails before
+		want                audit.Verdict
+	}{
+		{"after Settle", 90 * time.Millisecond, 0, 0, audit.Unknown},
+		{"while a slow second call is made", 500 * time.Millisecond, time.Second, 0, audit.Unknown},
+		{"while a second call is refused", 2500 * time.Millisecond, 0, 2500 * time.Millisecond, audit.Unknown},
+		{"within Settle", 20 * time.Millisecond, 0, 0, audit.Unknown},
+		{"each call does its work", 0, 0, 0, audit.Doubles},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &ledger{n: map[string]int{}}
+			began := time.Now()
+			w := &audit.World{Tools: bare{func(context.Context, json.RawMessage) error {
+				if tc.late == 0 {
+					l.add("paid", 1)
+					return nil
+				}
+				if l.add("asked", 1) == 0 {
+					time.AfterFunc(tc.late, func() { l.add("paid", 1) })
+					began = time.Now()
+					return nil
+				}
+				l.add("asked", -1)
+				if time.Since(began) < tc.start {
+					return errors.New("in progress")
+				}
+				time.Sleep(tc.second)
+				return nil
+			}}, State: func(ctx context.Context) (any, error) {
+				doc, err := l.state(ctx)
+				return json.RawMessage(doc.([]byte)), err
+			}}
+			r, err := audit.Run(t.Context(), &audit.Options{Sandbox: true, World: w}, nil)
+			require.NoError(t, err)
+			assert.Equal(t, tc.want, r.Tools[0].Verdict, "%s: %s", tc.reason, r.Tools[0].Why)
+		})
+	}
+}
+
 // A reset is as good as a fresh world.
 func TestReset(t *testing.T) {
 	for is, want := range semantics {
@@ -441,6 +484,34 @@ func TestCancellations(t *testing.T) {
 			return planted{is: "partly", steps: [3]time.Duration{50 * time.Millisecond, 3 * time.Millisecond, 47 * time.Millisecond}}.world()
 		}}).Tools[0]
 		assert.Equal(t, tc.want, tool.Verdict, "%+v: %s", tc, tool.Why)
+	}
+}
+
+// A server that loads something at its start lets a call wait for it. The call that had to wait less does not say how
+// long the others take: they are cancelled in the middle of the work all the same.
+func TestLoadingServer(t *testing.T) {
+	for is, want := range map[string]audit.Verdict{"partly": audit.PartlyDone, "safe": audit.Safe} {
+		tool := run(t, &audit.Options{Sandbox: true, Settle: time.Second, NewWorld: func(context.Context) (*audit.World, error) {
+			w, err := planted{is: is, steps: [3]time.Duration{100 * time.Millisecond, 100 * time.Millisecond, time.Millisecond}}.world()
+			w.Tools = loading{w.Tools, time.Now().Add(500 * time.Millisecond)}
+			return w, err
+		}}).Tools[0]
+		assert.Equal(t, want, tool.Verdict, "%s: %s", is, tool.Why)
+	}
+}
+
+// loading are tools that begin to work at a time.
+type loading struct {
+	chaos.ToolRegistry
+	until time.Time
+}
+
+func (l loading) CallTool(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
+	select {
+	case <-time.After(time.Until(l.until)):
+		return l.ToolRegistry.CallTool(ctx, name, args)
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 

@@ -26,11 +26,12 @@
 // # Verdicts
 //
 // Each tool is [Safe], [SafeWithKey], [Doubles], [PartlyDone], [Wedged] or [Unknown]; it stands beside what its
-// annotations claim. Safe is said only if every treatment, except a restart, could be made and left the state
-// of one call. It is [Unknown] if there is no state, if the state changes without a call, if one call changes
-// nothing in it and the tool does not claim to read only, if two fresh worlds show different states, or if the
-// example call fails. It is also [Unknown] if no calls were at once or none was cancelled in the middle, as of
-// a tool that takes less than 0.1 ms, or in virtual time no time. [Planned].NotTried has what was not tried.
+// annotations claim. Safe is said only if every treatment could be made and left the state of one call. A restart
+// may be left out where nothing restarts the world, and another spelling where there is none but white space. It
+// is [Unknown] if there is no state, if the state changes without a call, if one call changes nothing in it and
+// the tool does not claim to read only, if two fresh worlds show different states, or if the example call fails.
+// It is also [Unknown] if no calls were at once or none was cancelled in the middle, as of a tool that takes less
+// than 0.1 ms, or in virtual time no time. [Planned].NotTried has what was not tried.
 //
 // Safe means: in these treatments, as far as [World].State shows. A step of the work that the state does not
 // show and that takes less than an eighth of a call may be missed; so may work that is done after

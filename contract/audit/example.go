@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -81,10 +82,11 @@ func (m *exampleMaker) valueOf(s *jsonschema.Schema, depth int) any {
 	return "example"
 }
 
-// The idempotency keys that the audit sends in fresh worlds. Most tools take the form of a UUID.
+// The idempotency keys that the audit sends in fresh worlds. Most tools take the form of a UUID. They differ from their
+// first character to their last, for a tool that keeps a part of its keys.
 const (
 	firstKey = "00000000-0000-4000-8000-000000000001"
-	otherKey = "00000000-0000-4000-8000-000000000002"
+	otherKey = "11111111-1111-4111-9111-111111111112"
 )
 
 // keyNames are arguments that are an idempotency key, in lower case and without separators.
@@ -120,12 +122,26 @@ func respelled(args json.RawMessage) json.RawMessage {
 }
 
 func reversed(v *jsonedit.Value) *jsonedit.Value {
-	if v.Kind() != jsonedit.Object {
-		return v
+	switch v.Kind() {
+	case jsonedit.Array:
+		other := jsonedit.Of([]int{})
+		for _, element := range v.Values() {
+			other.Add(reversed(element))
+		}
+		return other
+	case jsonedit.Object:
+		other := jsonedit.Of(struct{}{})
+		for _, name := range slices.Backward(v.Keys()) {
+			other.Set(name, reversed(v.Get(name)))
+		}
+		return other
 	}
-	other := jsonedit.Of(struct{}{})
-	for _, name := range slices.Backward(v.Keys()) {
-		other.Set(name, reversed(v.Get(name)))
-	}
-	return other
+	return v
+}
+
+// plain is a document without white space.
+func plain(doc json.RawMessage) string {
+	var b bytes.Buffer
+	_ = json.Compact(&b, doc) //nolint:errcheck // it is JSON
+	return b.String()
 }

@@ -3,6 +3,7 @@ package audit_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -55,11 +56,119 @@ func TestDestructive(t *testing.T) {
 		{"a list is overwritten by null", by(`{"x":[1]}`, `{"x":null}`), audit.Contradicted},
 		{"a null beside a list that is filled is removed", by(`{"x":null,"y":null}`, `{"x":[1]}`), audit.Contradicted},
 		{"an element of a list is added", by(`[]`, `[1]`), audit.Confirmed},
+		{"the first member of a map, which PHP wrote as an empty list, is added", by(`{"x":[]}`, `{"x":{"y":1}}`), audit.Confirmed},
+		{"a list that was not empty becomes an object", by(`{"x":[1]}`, `{"x":{"y":1}}`), audit.Contradicted},
+		{"a list gets another order", by(`["x","y"]`, `["y","x"]`), audit.NotDecided},
 		{"the value of a member that is named as a length is overwritten", by(`{"queue length":3}`, `{"queue length":0}`), audit.NotDecided},
 		{"the state does not show what it does", by(`1`), audit.NotDecided},
 	} {
 		tool := auditStates(t, audit.Claims{Destructive: new(false)}, tc.state, done)
 		assert.Equal(t, tc.want, tool.Destructive, tc.reason)
+	}
+}
+
+// A list in another order neither confirms nor contradicts that a tool only reads.
+func TestReadsInAnyOrder(t *testing.T) {
+	for want, state := range map[audit.Standing]func(int) string{audit.Confirmed: by(`["a","b"]`), audit.NotDecided: by(`["a","b"]`, `["b","a"]`),
+		audit.Contradicted: by(`["a","b"]`, `["b","a","c"]`)} {
+		tool := auditStates(t, audit.Claims{ReadOnly: new(true)}, state, done, slices.Repeat([]time.Duration{time.Second}, 16)...)
+		assert.Equal(t, want, tool.ReadOnly, "%s: %s", tool.Verdict, tool.Why)
+	}
+}
+
+// A claim is about all calls of a tool: also those that are cancelled, made at once, or made after a restart.
+func TestClaimsOfUnusualCalls(t *testing.T) {
+	pay := func(l *ledger) {
+		if l.add("paid", 1) > 0 {
+			l.add("paid", -1)
+		}
+	}
+	sleep := func(ctx context.Context) error {
+		select {
+		case <-time.After(time.Second):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	for _, tc := range []struct {
+		reason                string
+		tool                  func(ctx context.Context, l *ledger) error
+		restart               func(l *ledger)
+		readOnly, destructive audit.Standing
+	}{
+		{"it reads", func(ctx context.Context, _ *ledger) error { return sleep(ctx) }, nil, audit.Confirmed, audit.Confirmed},
+		{"it adds", func(ctx context.Context, l *ledger) error { defer pay(l); return sleep(ctx) }, nil, audit.Contradicted, audit.Confirmed},
+		{"a cancelled call clears all that was there", func(ctx context.Context, l *ledger) error {
+			err := sleep(ctx)
+			if err != nil && l.add("old", -1) < 1 {
+				l.add("old", 1)
+			} else if err == nil {
+				pay(l)
+			}
+			return err
+		}, nil, audit.Contradicted, audit.Contradicted},
+		{"a cancelled call leaves a lock, which the next one takes away", func(ctx context.Context, l *ledger) error {
+			l.add("lock", 1)
+			err := sleep(ctx)
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if err == nil {
+				delete(l.n, "lock")
+			}
+			return err
+		}, nil, audit.Contradicted, audit.Confirmed},
+		{"the state shows that it is called, and it goes on when it is cancelled", func(_ context.Context, l *ledger) error {
+			l.add("under way", 1)
+			time.Sleep(time.Second)
+			l.add("under way", -1)
+			return nil
+		}, nil, audit.Confirmed, audit.Confirmed},
+		{"calls at once take away what was there", func(ctx context.Context, l *ledger) error {
+			if l.add("under way", 1) == 1 && l.add("old", -1) < 1 {
+				l.add("old", 1)
+			}
+			err := sleep(ctx)
+			pay(l)
+			l.add("under way", -1)
+			return err
+		}, nil, audit.Contradicted, audit.Contradicted},
+		{"a restart takes away what the first call did, and no call does", func(ctx context.Context, l *ledger) error { pay(l); return sleep(ctx) },
+			func(l *ledger) { l.add("paid", -1) }, audit.Contradicted, audit.Confirmed},
+		{"what was there expires by itself while a repeated call is refused", func(_ context.Context, l *ledger) error {
+			time.Sleep(10 * time.Millisecond)
+			if l.add("paid", 1) > 0 {
+				l.add("paid", -1)
+				return errors.New("it is paid")
+			}
+			time.AfterFunc(2*time.Second, func() { l.add("old", -1) })
+			return nil
+		}, nil, audit.Contradicted, audit.Confirmed},
+		{"a call after a restart does", func(ctx context.Context, l *ledger) error {
+			if l.add("restarted", 0) == 1 && l.add("old", -1) < 1 {
+				l.add("old", 1)
+			}
+			return sleep(ctx)
+		}, func(l *ledger) { l.add("restarted", 1) }, audit.Contradicted, audit.Contradicted},
+	} {
+		o := &audit.Options{Sandbox: true, Claims: map[string]audit.Claims{"t": {ReadOnly: new(true), Destructive: new(false)}}}
+		o.NewWorld = func(context.Context) (*audit.World, error) {
+			l := &ledger{n: map[string]int{"old": 1}}
+			return &audit.World{Tools: bare{func(ctx context.Context, _ json.RawMessage) error { return tc.tool(ctx, l) }},
+				Restart: func(context.Context) error {
+					if tc.restart != nil {
+						tc.restart(l)
+					}
+					return nil
+				},
+				State: func(ctx context.Context) (any, error) {
+					doc, err := l.state(ctx)
+					return json.RawMessage(doc.([]byte)), err
+				}}, nil
+		}
+		tool := run(t, o).Tools[0]
+		assert.Equal(t, tc.readOnly, tool.ReadOnly, "%s: %s", tc.reason, tool.Why)
+		assert.Equal(t, tc.destructive, tool.Destructive, "%s: %s", tc.reason, tool.Why)
 	}
 }
 
@@ -98,13 +207,13 @@ func TestNotTried(t *testing.T) {
 	tool := auditStates(t, audit.Claims{Idempotent: new(true)}, by(`0`, `1`), done)
 	assert.Equal(t, audit.Unknown, tool.Verdict)
 	assert.Equal(t, audit.NotDecided, tool.Idempotent)
-	assert.Len(t, tool.NotTried, 3, "a tool that takes no time: restarted, at-once and cancelled")
+	assert.Len(t, tool.NotTried, 4, "a tool that takes no time and no arguments: restarted, at-once, cancelled and other-spelling")
 	assert.Contains(t, tool.NotTried["at-once"], "a call takes 0s")
 	assert.Contains(t, tool.NotTried["cancelled"], "no time")
 
 	tool = auditStates(t, audit.Claims{}, by(`0`, `1`), done, slices.Repeat([]time.Duration{time.Second}, 16)...)
 	assert.Equal(t, audit.Safe, tool.Verdict, tool.Why)
-	assert.Len(t, tool.NotTried, 1, "a tool that takes time")
+	assert.Len(t, tool.NotTried, 2, "a tool that takes time: restarted and other-spelling")
 
 	for _, tc := range []struct {
 		reason, treatment, why string

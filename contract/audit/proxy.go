@@ -30,9 +30,10 @@ import (
 // Not counted are GET, HEAD, OPTIONS and GraphQL queries, and what the API refused: it answered with 4xx (but not 408
 // and 499, which say that somebody gave up), or sent the server on with 307 or 308. Two requests of a method and path
 // are one if they have the same idempotency key, or if they are an equal PUT or DELETE. A key is a header, a member of
-// the query, or one at the top of a body of JSON or of a form, with a name such as Idempotency-Key, idempotency_token
-// or PayPal-Request-Id. So the API is trusted to honour keys. Whether it knows a repeated request by anything else is
-// not known, nor whether an equal PATCH does its work again.
+// the query, or one at the top of a body of JSON or of a form, with a name such as Idempotency-Key, Idempotence-Key,
+// idempotency_token or PayPal-Request-Id; true, false, null and nothing are no keys. So the API is trusted to honour
+// keys. Whether it knows a repeated request by anything else is not known, nor whether an equal PATCH does its work
+// again.
 //
 // A request that the server gives up goes on to its answer, so that it is known what came of it.
 type Proxy struct {
@@ -230,14 +231,19 @@ func sumOf(uri string, body []byte) [sha256.Size]byte {
 }
 
 // keyName is a name of an idempotency key, in lower case.
-var keyName = regexp.MustCompile(`^(.*idempoten(t|cy)([-_ ]?(key|id|token|header))?|paypal-request-id)$`)
+var keyName = regexp.MustCompile(`^(.*idempoten(t|ce|cy)([-_ ]?(key|id|token|header))?|paypal-request-id)$`)
 
 // keyIn returns the sum of the idempotency keys of a request; empty: it has none.
 func keyIn(r *http.Request, body []byte) string {
 	var keys []string
 	add := func(name, value string) {
-		if name = strings.ToLower(name); value != "" && keyName.MatchString(name) {
-			keys = append(keys, name+"\n"+value)
+		name = strings.ToLower(name)
+		switch strings.ToLower(strings.TrimSpace(value)) {
+		case "", "true", "false", "null": // such as X-Idempotent: false
+		default:
+			if keyName.MatchString(name) {
+				keys = append(keys, name+"\n"+value)
+			}
 		}
 	}
 	values := []url.Values{url.Values(r.Header), r.URL.Query()}
@@ -247,13 +253,17 @@ func keyIn(r *http.Request, body []byte) string {
 	}
 	for _, all := range values {
 		for name, list := range all {
-			add(name, strings.Join(list, "\n"))
+			for _, value := range list {
+				add(name, value)
+			}
 		}
 	}
 	if v, ok := jsonedit.ParseValue(body); ok {
 		for _, name := range v.Keys() {
 			switch member := v.Get(name); member.Kind() {
-			case jsonedit.String, jsonedit.Number:
+			case jsonedit.String:
+				add(name, member.String())
+			case jsonedit.Number:
 				add(name, string(member.Bytes()))
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"github.com/shakedown-go/shakedown/contract"
 )
@@ -104,9 +105,11 @@ func (t *ToolResult) judge() {
 		if e.Verdict == NotTried {
 			t.NotTried[e.Treatment] = e.Why
 		}
-		if informs(e.Treatment) {
+		switch {
+		case informs(e.Treatment):
 			needed = needed || e.Verdict != Safe
-		} else if worst == nil || e.Verdict.rank() < worst.Verdict.rank() {
+		case e.Treatment == otherSpelling && e.Verdict == NotTried: // there is no other
+		case worst == nil || e.Verdict.rank() < worst.Verdict.rank():
 			worst = e
 		}
 	}
@@ -161,8 +164,8 @@ var known = map[Verdict]struct{ says, mend string }{
 // weigh compares the claims with what was found. keyless is what calls without a key showed, effect what calls did.
 func (t *ToolResult) weigh(keyless Verdict, effect string) {
 	safe := t.Verdict == Safe || t.Verdict == SafeWithKey && keyless == Safe
-	doubles := t.Verdict == Doubles
-	t.ReadOnly = standing(claims(t.Claims.ReadOnly), safe && effect == "none", doubles || effect != "" && effect != "none")
+	doubles, changed := t.Verdict == Doubles, slices.Contains([]string{"adds", "changes", "removes"}, effect)
+	t.ReadOnly = standing(claims(t.Claims.ReadOnly), safe && effect == "none", doubles || changed)
 	t.Idempotent = standing(claims(t.Claims.Idempotent), safe, doubles || keyless == Doubles)
 	d := t.Claims.Destructive
 	t.Destructive = standing(d != nil && !*d, effect == "none" && safe || effect == "adds", effect == "removes")

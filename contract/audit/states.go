@@ -109,22 +109,29 @@ func shown(v any) string {
 }
 
 // effects are what a call may have done to the state, each with more harm to what was there; empty: it is not known.
-var effects = [...]string{"", "none", "adds", "changes", "removes"}
+// Another order of a list may be no change, so it neither confirms nor contradicts.
+var effects = [...]string{"", "none", "reorders", "adds", "changes", "removes"}
 
 func graverEffect(a, b string) string {
 	return effects[max(0, slices.Index(effects[:], a), slices.Index(effects[:], b))]
 }
 
-// effectOf says what one call did to the state: "none", "adds", "changes" or "removes".
+// effectOf says what calls did to the state: "none", "reorders", "adds", "changes" or "removes".
 func effectOf(before, once any) string {
-	if same(before, once) {
+	switch {
+	case same(before, once):
 		return "none"
+	case same(sorted(before), sorted(once)):
+		return "reorders"
 	}
 	effect := "adds"
 	b, o := leaves(map[string]any{}, "", before), leaves(map[string]any{}, "", once)
 	for at, was := range b {
 		now, kept := o[at]
 		filled := was == nil && (o[length+at] != nil || o[object+at] != nil) // of null, as Go writes a list of nothing
+		if list, is := strings.CutPrefix(at, length); is && !kept && same(was, json.Number("0")) {
+			filled = o[object+list] != nil // of [], as PHP writes a map of nothing
+		}
 		if !kept && !filled {
 			return "removes"
 		} else if !filled && !same(was, now) && !strings.HasPrefix(at, length) {

@@ -43,7 +43,8 @@ type Evidence struct {
 	Treatment string  `json:"treatment"`
 	Verdict   Verdict `json:"verdict"`
 	Why       string  `json:"why,omitempty"`
-	// Effect is the most that a call did to the state: "none", "adds", "changes" or "removes"; empty: not known.
+	// Effect is the most that calls did to the state: "none", "reorders" (lists), "adds", "changes" or "removes"; empty:
+	// not known.
 	Effect string  `json:"effect,omitempty"`
 	Calls  []Call  `json:"calls,omitempty"`
 	States []State `json:"states,omitempty"`
@@ -51,17 +52,17 @@ type Evidence struct {
 
 // A trial is one treatment of one tool.
 type trial struct {
-	o            *Options
-	plan         *Planned
-	treatment    *treatment
-	world        *World             // of this run
-	tools        chaos.ToolRegistry // of world, with the faults of the treatment
-	of           string             // see Call
-	args, second json.RawMessage    // of the first call, and of the second
-	began        time.Time
-	took         time.Duration // by one call
-	before, once any           // the states before and after one call
-	unlike       string        // why no state can be compared with those; empty: it can
+	o              *Options
+	plan           *Planned
+	treatment      *treatment
+	world          *World             // of this run
+	tools          chaos.ToolRegistry // of world, with the faults of the treatment
+	of             string             // see Call
+	args, second   json.RawMessage    // of the first call, and of the second
+	began          time.Time
+	took, tookMost time.Duration // by one call: the shorter and the longer of the two that give its state
+	before, once   any           // the states before and after one call
+	unlike         string        // why no state can be compared with those; empty: it can
 
 	runs     int // of the treatment
 	turn     int // see treatment
@@ -70,16 +71,20 @@ type trial struct {
 	// Of cancellations: after which part of the time of one call, and of which time, the first call is cancelled.
 	part    float64
 	lasts   time.Duration
-	tooLate int  // how many of them came too late
+	tooLate int  // how many of this turn came too late
 	sooner  bool // whether the last one did, and the turn is made again
 	// Of this run.
-	found    ruling
-	failed   error         // of the call whose answer counts
-	lasted   time.Duration // from the first call to the state after
-	untried  string        // why the treatment was not what it should be; empty: it was
-	looked   bool          // the state after the first call was read: middle
-	middle   any
-	together *sync.WaitGroup // of calls that begin together
+	found     ruling
+	failed    error         // of the call whose answer counts
+	lasted    time.Duration // from the first call to the state after
+	untried   string        // why the treatment was not what it should be; empty: it was
+	looked    bool          // the state after the first call was read: middle
+	middle    any
+	restarted any             // the state after a restart
+	called    time.Time       // the first call
+	waited    time.Duration   // of a world that nobody resets: in which the first call is known to do nothing more
+	lookedAt  time.Time       // when middle was read
+	together  *sync.WaitGroup // of calls that begin together
 
 	mu       sync.Mutex
 	evidence Evidence
@@ -176,7 +181,7 @@ func (t *trial) settle(ctx context.Context) {
 	}
 	t.left = nil
 	if pause(ctx, t.o.Settle); t.o.Settle == 0 {
-		pause(ctx, max(2*t.took, leastSettle))
+		pause(ctx, max(2*t.tookMost, leastSettle))
 	}
 }
 
@@ -207,16 +212,32 @@ func (t *trial) still(ctx context.Context, before any) any {
 	return again
 }
 
-// look reads the state after the first call.
+// look reads the state after the first call. In a world that nobody resets no other call shows whether its work goes on
+// for longer than Settle, and what it does then would look like that of the second call. So it is read again there.
 func (t *trial) look(ctx context.Context) {
-	if !t.o.fresh() {
-		if t.failed != nil {
-			t.conclude(Unknown, "the first call fails: "+usercode.ErrorText(t.failed))
+	t.looked = true
+	if t.o.fresh() {
+		t.middle = t.state(ctx, "after the first call of")
+		if same(t.before, t.once) && !same(t.before, t.middle) { // the call may still go on
+			t.settle(ctx)
+			t.middle = t.state(ctx, "a moment later, after the first call of")
 		}
-		t.settle(ctx)
+		return
 	}
-	t.looked, t.middle = true, t.state(ctx, "after the first call of")
+	if t.failed != nil {
+		t.conclude(Unknown, "the first call fails: "+usercode.ErrorText(t.failed))
+	}
+	t.settle(ctx)
+	t.middle = t.state(ctx, "after the first call of")
+	t.waited = 2 * (time.Since(t.called) + leastSettle) // the second call may take longer than the first
+	pause(ctx, t.waited)
+	if again := t.state(ctx, "a moment later, after the first call of"); !same(t.middle, again) {
+		t.conclude(Unknown, goesOn)
+	}
+	t.lookedAt = time.Now()
 }
+
+const goesOn = "the work of one call goes on after Settle, so states cannot be compared: raise it"
 
 // kept is what the evidence keeps of a document. It is redacted before it is cut: of a secret that is cut in two
 // nobody knows the beginning.
@@ -282,7 +303,8 @@ func (t *trial) reference(ctx context.Context) {
 		if failed := t.call(ctx, t.args); failed != nil {
 			t.conclude(Unknown, "the example call fails: "+usercode.ErrorText(failed))
 		}
-		if took := time.Since(began) - t.o.Every; t.took == 0 || took < t.took { // one may have been interrupted
+		took := time.Since(began) - t.o.Every
+		if t.tookMost = max(t.tookMost, took); t.took == 0 || took < t.took { // one may have been interrupted
 			t.took = took
 		}
 	}
@@ -333,10 +355,14 @@ func (t *trial) treat(ctx context.Context) ruling {
 		} else if !t.o.fresh() {
 			t.before = t.still(ctx, before)
 		}
+		t.called = time.Now()
 		t.treatment.run(ctx, t)
 	})
 	if !t.o.fresh() {
 		t.once = t.middle
+		if !same(t.once, after) && time.Since(t.lookedAt) > t.waited {
+			t.conclude(Unknown, "the state changed later than the first call was watched, which may have changed it: raise Settle")
+		}
 	}
 	if ctx.Err() != nil {
 		t.conclude(Unknown, "the run was ended")
@@ -356,7 +382,8 @@ func (t *trial) later(ctx context.Context, r ruling) ruling {
 		pause(ctx, lasted)
 	})
 	if t.found.verdict == "" && !same(t.once, after) {
-		return ruling{Unknown, "the work of one call goes on after Settle, so states cannot be compared: raise it"}
+		t.evidence.Effect = "" // which may be what time did
+		return ruling{Unknown, goesOn}
 	}
 	return r
 }
@@ -401,11 +428,18 @@ func (t *trial) judge(after any) {
 	if t.failed != nil {
 		fails = fmt.Sprintf("the call fails %d times: %s", mostCalls, usercode.ErrorText(t.failed))
 	}
-	if why == "" {
-		t.evidence.Effect = graverEffect(t.evidence.Effect, effectOf(before, once))
-		if second {
-			t.evidence.Effect = graverEffect(t.evidence.Effect, effectOf(once, after))
+	if why == "" && t.found.verdict == "" {
+		effect := graverEffect(effectOf(before, once), effectOf(before, after))
+		switch {
+		case second:
+			effect = graverEffect(effectOf(before, once), effectOf(once, after))
+		case t.treatment.name == restarting: // what the restart did to the state, no call did
+			effect = graverEffect(effectOf(before, once), effectOf(t.restarted, after))
 		}
+		if t.looked && same(before, once) { // a call that was cancelled may leave what one that ends takes away
+			effect = graverEffect(effect, effectOf(before, t.middle))
+		}
+		t.evidence.Effect = graverEffect(t.evidence.Effect, effect)
 	}
 	switch {
 	case !t.o.fresh() && (why != "" || same(before, once)):

@@ -95,7 +95,9 @@ func errorResult(name string, res *mcp.CallToolResult) *ToolError {
 type SessionError struct {
 	Method string // the tool, or tools/list
 	// Closed reports whether the session is closed for good: connect anew. If it is
-	// false, perhaps only this call failed, and the session still works.
+	// false, perhaps only this call failed, and the session still works. Over HTTP the
+	// SDK also closes a session if a call is cancelled while the body of its answer,
+	// which is JSON, is read: the next call then has this error.
 	Closed bool
 	Err    error // of the transport
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -21,8 +22,10 @@ import (
 // which are the server's claim: read-only is [chaos.EffectNone], idempotent or
 // destructive is [chaos.EffectDone], else it is unknown.
 //
-// A result with structured content is that content, whose numbers have the
-// precision of a float64. A result without it depends on its blocks:
+// A result with structured content is that content. Its numbers are exact if the
+// one block of the result is a text that repeats it, as the protocol asks for;
+// else they have the precision of a float64. A result without structured content
+// depends on its blocks:
 //
 //   - one text that is a JSON object or array: that document
 //   - one other text: a JSON string
@@ -177,21 +180,29 @@ func objectOf(args json.RawMessage) (json.RawMessage, error) {
 // valueOf converts a result to JSON: see [Registry].
 func valueOf(name string, res *mcp.CallToolResult) (json.RawMessage, error) {
 	var value any = res.Content
-	if res.StructuredContent != nil {
-		value = res.StructuredContent
-	} else if len(res.Content) == 0 {
+	structured := res.StructuredContent
+	if len(res.Content) == 0 {
 		value = nil
 	} else if text, ok := res.Content[0].(*mcp.TextContent); ok && len(res.Content) == 1 {
-		if doc, ok := documentIn(text.Text); ok {
+		if doc, ok := documentIn(text.Text); ok && (structured == nil || spells(doc, structured)) {
 			return doc, nil
 		}
 		value = text.Text
+	}
+	if structured != nil {
+		value = structured
 	}
 	out, err := json.Marshal(value)
 	if err != nil {
 		return nil, fmt.Errorf("client: result of tool %q: %w", name, err)
 	}
 	return out, nil
+}
+
+// spells reports whether a document is what the SDK has decoded, which has the numbers of a float64.
+func spells(doc json.RawMessage, decoded any) bool {
+	var v any
+	return json.Unmarshal(doc, &v) == nil && reflect.DeepEqual(v, decoded)
 }
 
 // documentIn returns the JSON object or array that a text is, if it is one.

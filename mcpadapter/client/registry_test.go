@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -55,6 +56,8 @@ func TestResultsAsJSON(t *testing.T) {
 		want string
 	}{
 		{"structured content goes before its text", &mcp.CallToolResult{Content: []mcp.Content{text("7 degrees")}, StructuredContent: map[string]any{"t": 7}}, `{"t":7}`},
+		{"its text spells its numbers", &mcp.CallToolResult{Content: []mcp.Content{text(`{"wei":999999999999999999,"t":[1.0]}`)}, StructuredContent: json.RawMessage(`{"t":[1],"wei":999999999999999999}`)}, `{"wei":999999999999999999,"t":[1.0]}`},
+		{"a text of another value does not", &mcp.CallToolResult{Content: []mcp.Content{text(`{"wei":7}`)}, StructuredContent: json.RawMessage(`{"wei":999999999999999999}`)}, `{"wei":1000000000000000000}`},
 		{"structured content may be a plain value", &mcp.CallToolResult{StructuredContent: []int{1, 2}}, `[1,2]`},
 		{"one text is a string", blocks(text("7 degrees")), `"7 degrees"`},
 		{"one text that is an object is that object", blocks(text(` {"order": 7} `)), `{"order":7}`},
@@ -73,6 +76,9 @@ func TestResultsAsJSON(t *testing.T) {
 			out, err := Registry(over(t, foreign(map[string]mcp.ToolHandler{"tool": gives(tc.res, nil)}))).CallTool(t.Context(), "tool", nil)
 			require.NoError(t, err)
 			assert.JSONEq(t, tc.want, string(out))
+			if strings.Contains(tc.want, "wei") {
+				assert.Equal(t, tc.want, string(out), "JSONEq does not see each digit")
+			}
 		})
 	}
 }

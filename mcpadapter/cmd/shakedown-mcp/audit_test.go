@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -318,6 +319,55 @@ func TestAuditOverHTTP(t *testing.T) {
 		_, _, said = auditOf(t, append(flags, "--allow", "capture", "--reset", "echo $SHOP_API_TOKEN; exit 7")...)
 		assert.NotContains(t, said, theSecret)
 		assert.Contains(t, strings.Join(strings.Fields(said), " "), "exit status 7")
+	}
+}
+
+// A session that a call has broken is not the end of all calls that follow, over HTTP.
+func TestSessionGoesOn(t *testing.T) {
+	newShop(t)
+	streamable := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return shopTools() },
+		&mcp.StreamableHTTPOptions{JSONResponse: true})
+	for _, tc := range []struct {
+		reason, want string
+		answer       func(w http.ResponseWriter, r *http.Request, cancel func())
+	}{
+		{"the call is cancelled while the body of its answer is read", "context canceled", func(w http.ResponseWriter, r *http.Request, cancel func()) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"jsonrpc":`)
+			_ = http.NewResponseController(w).Flush() //nolint:errcheck // the client has it, or ends
+			cancel()
+			<-r.Context().Done()
+		}},
+		{"the body of its answer is cut", "unexpected EOF", func(w http.ResponseWriter, _ *http.Request, _ func()) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, `{"jsonrpc":`)
+		}},
+		{"the server has forgotten the session", "closed for good", func(w http.ResponseWriter, r *http.Request, _ func()) {
+			http.NotFound(w, r)
+		}},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var calls atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			if bytes.Contains(body, []byte("tools/call")) && calls.Add(1) == 1 {
+				tc.answer(w, r, cancel)
+				return
+			}
+			streamable.ServeHTTP(w, r)
+		}))
+		target, err := (&auditing{url: server.URL}).open(t.Context())
+		require.NoError(t, err)
+		_, err = target.CallTool(ctx, "list", nil)
+		assert.ErrorContains(t, err, tc.want, tc.reason)
+		_, err = target.CallTool(t.Context(), "list", nil)
+		assert.NoError(t, err, tc.reason)
+		assert.NoError(t, target.close(), tc.reason)
+		cancel()
+		server.CloseClientConnections()
+		server.Close()
 	}
 }
 

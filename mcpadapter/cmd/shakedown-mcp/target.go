@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -115,8 +117,9 @@ func (t *target) serve(ctx context.Context, h http.Handler) (at string, err erro
 func (t *target) begin(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, beginning)
 	defer cancel()
-	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: t.of.url,
-		HTTPClient: client.WithHeader(nil, t.of.url, t.of.header), DisableStandaloneSSE: true}
+	web := client.WithHeader(&http.Client{Transport: wholeAnswers{}}, t.of.url, t.of.header)
+	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: t.of.url, HTTPClient: web,
+		DisableStandaloneSSE: true}
 	var own *process
 	if t.of.url == "" {
 		own, err = t.of.start(t.env)
@@ -137,6 +140,24 @@ func (t *target) begin(ctx context.Context) (err error) {
 	t.session.Store(session)
 	t.process.Store(own)
 	return nil
+}
+
+// wholeAnswers reads an answer of JSON to its end before the SDK gets it, which closes its session for good if a call
+// is cancelled while it reads one. The tool would look wedged.
+type wholeAnswers struct{}
+
+// RoundTrip sends the request.
+func (wholeAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil || !strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") {
+		return res, err
+	}
+	body, err := io.ReadAll(res.Body)
+	if err := errors.Join(err, res.Body.Close()); err != nil {
+		return nil, err
+	}
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	return res, nil
 }
 
 // end ends the session and the process for good.
@@ -176,8 +197,15 @@ func (t *target) Tools(ctx context.Context) ([]chaos.Tool, error) {
 	return client.Registry(t.session.Load()).Tools(ctx)
 }
 
+// CallTool calls a tool. A session with a URL that is closed for good is followed by a new one, for the next call: the
+// audit calls again what fails.
 func (t *target) CallTool(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
-	result, err := client.Registry(t.session.Load()).CallTool(ctx, name, args)
+	session := t.session.Load()
+	result, err := client.Registry(session).CallTool(ctx, name, args)
+	lost, is := errors.AsType[*client.SessionError](err)
+	if t.of.url != "" && is && lost.Closed && session != nil && t.session.CompareAndSwap(session, nil) {
+		err = errors.Join(err, session.Close(), t.begin(context.WithoutCancel(ctx)))
+	}
 	return result, t.told(err)
 }
 
