@@ -227,10 +227,12 @@ func askedWith(all []*compiledInvariant, name string) []*compiledInvariant {
 }
 
 // comparedAround returns invariants with the same prompts that are judged with a calm run of their own.
-func comparedAround(all []*compiledInvariant, around func(chaos.ToolRegistry) chaos.ToolRegistry) (own []*compiledInvariant) {
+func comparedAround(
+	all []*compiledInvariant, around func(chaos.ToolRegistry) chaos.ToolRegistry,
+) (own []*compiledInvariant) {
 	l := all[0].list
-	list := &promptList{source: l.source, prompts: l.prompts, spelled: l.spelled, baselines: l.baselines, gather: l.gather,
-		around: around, making: semaphore.NewWeighted(1)}
+	list := &promptList{source: l.source, prompts: l.prompts, spelled: l.spelled, baselines: l.baselines,
+		gather: l.gather, around: around, making: semaphore.NewWeighted(1)}
 	for _, p := range all {
 		copied := *p
 		copied.list = list

@@ -320,7 +320,8 @@ func (a *ailing) chooseMore(ask askFunc) {
 func (s habitSet) only(tools []string) habitSet {
 	own := slices.Clone(s)
 	for i, h := range s {
-		names := slices.DeleteFunc(slices.Clone(h.Tools), func(name string) bool { return !slices.Contains(tools, name) })
+		names := slices.DeleteFunc(slices.Clone(h.Tools),
+			func(name string) bool { return !slices.Contains(tools, name) })
 		if len(names) > 0 {
 			own[i].Tools = names
 		}
@@ -328,8 +329,8 @@ func (s habitSet) only(tools []string) habitSet {
 	return own
 }
 
-// changeTogether reports whether habits that change nothing alone do in the first cell together: else no two of them do,
-// which would take many runs to find out.
+// changeTogether reports whether habits that change nothing alone do so together, in the first cell: else no two of
+// them do, which would take many runs to find out.
 func (a *ailing) changeTogether(ask askFunc, inert partSet) bool {
 	if len(inert) < 2 {
 		return false

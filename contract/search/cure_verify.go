@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring/stats"
@@ -43,12 +45,8 @@ func (c *curer) verify(ask askFunc, set habitSet, copies bool, all ...*ailing) (
 	if refused == "" {
 		refused = c.verifyCalm(ask, set, cure, all)
 	}
-	for _, a := range all {
-		for _, f := range a.failing {
-			if refused == "" {
-				refused = c.verifyFailures(ask, set, f)
-			}
-		}
+	if refused == "" {
+		refused = c.verifyFailing(ask, set, all)
 	}
 	if refused != "" {
 		return nil, refused
@@ -68,20 +66,38 @@ func (a *ailing) each() (all []brokenCell) {
 	return all
 }
 
-// verifyFailures makes the runs in which the calls of some faults only fail, and in which they time out before the
+// verifyFailing makes the runs in which the calls of defects' faults only fail, and in which they time out before the
 // work, under habits and without. Habits that keep a failure from the agent may mend a defect, and make the agent tell
-// of work that was not done. Where it breaks without habits as well, it must break for the same reason.
-func (c *curer) verifyFailures(ask askFunc, set habitSet, f *sourceRun) (refused string) {
-	for n, where := range []string{" where its calls only fail", " where its calls time out before the work"} {
-		fails := map[int]swap{}
-		for _, k := range f.set {
-			if w := plainFailures(&f.Parts[k]); n < len(w) {
-				fails[k] = w[n]
+// of work that was not done. It makes the first runs of all in one round, since few of them refuse habits.
+func (c *curer) verifyFailing(ask askFunc, set habitSet, all []*ailing) (refused string) {
+	var first []runRequest
+	for _, a := range all {
+		for _, f := range a.failing {
+			for _, fails := range f.plainFailures() {
+				of := f.request(f.set, fails)
+				first = append(first, c.with(of, nil), c.with(of, set))
 			}
 		}
-		if len(fails) == 0 { // they do no more than that
-			return ""
+	}
+	if len(first) > 0 {
+		first[0].Next = first[1:]
+		ask(first[0])
+	}
+	for _, a := range all {
+		for _, f := range a.failing {
+			if refused == "" {
+				refused = c.verifyFailures(ask, set, f)
+			}
 		}
+	}
+	return refused
+}
+
+// verifyFailures compares the runs in which the calls of some faults fail. What breaks without habits as well must
+// break for the same reason.
+func (c *curer) verifyFailures(ask askFunc, set habitSet, f *sourceRun) (refused string) {
+	for n, fails := range f.plainFailures() {
+		where := []string{" where its calls only fail", " where its calls time out before the work"}[n]
 		nth := func(set habitSet, n int) runRequest { return c.with(f.request(f.set, fails).numbered(n), set) }
 		base, run := c.pair(ask, nth, set, 0)
 		if base == nil || run == nil {
@@ -107,9 +123,24 @@ func (c *curer) verifyFailures(ask askFunc, set habitSet, f *sourceRun) (refused
 	return ""
 }
 
-// plainFailures are the faults in the place of a part's that do no more than fail before the work.
-func plainFailures(p *part) []swap {
-	return slices.DeleteFunc(ladder(p), func(w swap) bool { return w.kind == "lost_reply" })
+const brief = 50 * time.Millisecond
+
+// plainFailures are faults in the place of all that have milder ones: they fail, and they time out, before the work.
+func (f *sourceRun) plainFailures() (all []map[int]swap) {
+	for _, k := range f.set {
+		plain := slices.DeleteFunc(ladder(&f.Parts[k]), func(w swap) bool { return w.kind == "lost_reply" })
+		for n, w := range plain {
+			if n == len(all) {
+				all = append(all, map[int]swap{})
+			}
+			if w.kind == "timeout" && f.Parts[k].Waited == 0 { // how long it waits tells nothing here
+				w.wait = brief
+				w.fault = fault.Timeout(brief)
+			}
+			all[n][k] = w
+		}
+	}
+	return all
 }
 
 // compare makes a run without habits and under them. refused says what of that which holds without breaks under them,

@@ -14,7 +14,7 @@ import (
 	"github.com/shakedown-go/shakedown/examples/internal/orderdesk"
 )
 
-// The fragile agent goes from six defects to a pass with three habits, in about three times the runs that explain.
+// The fragile agent goes from six defects to a pass with three habits, in three to four times the runs that explain.
 // Two trials have the defects of five: what a trial draws decides in which cells one is seen, and not which there are.
 func TestCure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
