@@ -234,8 +234,8 @@ func (c *curer) findHeld() {
 }
 
 // curedRunOf keeps what a run shows beside what was found in it. Calls that the habits of the set make of their own,
-// such as looks, are none of the agent's: a fault on them does not reach it. Those with which they repeat what a fault met
-// are, and so are those of middleware that the agent has in its code.
+// such as looks, are none of the agent's: a fault on them does not reach it. Those with which they repeat what a fault
+// met are, and so are those of middleware that the agent has in its code.
 func curedRunOf(observations []*contract.Observation, passed int64, set habitSet) *curedRun {
 	run := &curedRun{passed: passed, met: map[need]int{}}
 	met := map[operation]bool{} // by the last call
