@@ -280,27 +280,30 @@ func TestKeysReachEverything(t *testing.T) {
 	p.quiet()
 }
 
+// The browser makes its tree for assistive technology in steps, after it has drawn the page.
 func TestEverythingHasAName(t *testing.T) {
 	p := open(t, desk(t, plain, "reply-lost/one-refund", "slow/polite/1"), nil, "")
-	tree, err := chromedp.Call(p, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
-	require.NoError(t, err)
-	seen := map[string]int{}
-	for _, n := range tree.Nodes {
-		if n.Ignored || n.Role == nil {
-			continue
-		}
-		role := strings.Trim(string(n.Role.Value), `"`)
-		switch role {
-		case "combobox", "searchbox", "button", "image", "img", "link", "search", "region", "article", "heading":
-			seen[role]++
-			if role != "article" && assert.NotNil(t, n.Name, role) {
-				assert.NotEqual(t, `""`, string(n.Name.Value), role)
+	assert.EventuallyWithT(t, func(t *assert.CollectT) {
+		tree, err := chromedp.Call(p, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+		require.NoError(t, err)
+		seen := map[string]int{}
+		for _, n := range tree.Nodes {
+			if n.Ignored || n.Role == nil {
+				continue
+			}
+			role := strings.Trim(string(n.Role.Value), `"`)
+			switch role {
+			case "combobox", "searchbox", "button", "image", "img", "link", "search", "region", "article", "heading":
+				seen[role]++
+				if role != "article" && assert.NotNil(t, n.Name, role) {
+					assert.NotEqual(t, `""`, string(n.Name.Value), role)
+				}
 			}
 		}
-	}
-	for _, role := range []string{"combobox", "searchbox", "button", "image", "link", "search", "region", "article", "heading"} {
-		assert.Positive(t, seen[role], role)
-	}
+		for _, role := range []string{"combobox", "searchbox", "button", "image", "link", "search", "region", "article", "heading"} {
+			assert.Positive(t, seen[role], role)
+		}
+	}, time.Minute, 100*time.Millisecond)
 	p.quiet()
 }
 
