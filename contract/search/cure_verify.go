@@ -123,6 +123,8 @@ func (c *curer) verifyFailures(ask askFunc, set habitSet, f *sourceRun) (refused
 	return ""
 }
 
+// brief is how long a call waits that is to time out, where the fault in its place did not wait: an agent in real time
+// would spend most of a search in it.
 const brief = 50 * time.Millisecond
 
 // plainFailures are faults in the place of all that have milder ones: they fail, and they time out, before the work.
@@ -133,29 +135,13 @@ func (f *sourceRun) plainFailures() (all []map[int]swap) {
 			if n == len(all) {
 				all = append(all, map[int]swap{})
 			}
-			if w.kind == "timeout" && f.Parts[k].Waited == 0 { // how long it waits tells nothing here
-				w.wait = brief
-				w.fault = fault.Timeout(brief)
+			if w.kind == "timeout" && f.Parts[k].Waited == 0 {
+				w.wait, w.fault = brief, fault.Timeout(brief)
 			}
 			all[n][k] = w
 		}
 	}
 	return all
-}
-
-// compare makes a run without habits and under them. refused says what of that which holds without breaks under them,
-// or is not decided.
-func (c *curer) compare(ask askFunc, r runRequest, set habitSet, where string) (base, run *runDigest, refused string) {
-	base, run = ask(c.with(r, nil)), ask(c.with(r, set))
-	if base == nil || run == nil {
-		return nil, nil, cutShort
-	}
-	for _, j := range base.States {
-		if j.Holds() && refused == "" {
-			refused = run.refuses(j.Invariant, true, j.Invariant+where)
-		}
-	}
-	return base, run, refused
 }
 
 // refuses says that a run breaks an invariant, or where it is to be decided, does not decide it; "": neither.
@@ -231,7 +217,8 @@ func (c *curer) verifyVaried(ask askFunc, set habitSet, all []*ailing) (refused 
 	return ""
 }
 
-// verifyCalm makes the runs without faults of the prompts of defects, and counts them.
+// verifyCalm makes the runs without faults of the prompts of defects, and counts them: what holds in them without
+// habits must hold under them.
 func (c *curer) verifyCalm(ask askFunc, set habitSet, cure *contract.Cure, all []*ailing) string {
 	lists := map[string]bool{}
 	for _, a := range all {
@@ -240,9 +227,14 @@ func (c *curer) verifyCalm(ask askFunc, set habitSet, cure *contract.Cure, all [
 			continue
 		}
 		lists[calm.Key] = true
-		base, run, refused := c.compare(ask, calm, set, " without faults")
-		if refused != "" {
-			return refused
+		base, run := ask(c.with(calm, nil)), ask(c.with(calm, set))
+		if base == nil || run == nil {
+			return cutShort
+		}
+		for _, j := range base.States {
+			if refused := run.refuses(j.Invariant, true, j.Invariant+" without faults"); j.Holds() && refused != "" {
+				return refused
+			}
 		}
 		cure.Kept++
 		addTo(&cure.Calm, run, base, 1)
