@@ -383,6 +383,9 @@ func differences(before, after *contract.Report, paired bool, o *Options) (all [
 		if score := side.report.Score; side.report.IsPart() {
 			say("the report %s is a part: %d of its %d cells ran", side.name, score.Total-score.NotRun, score.Total)
 		}
+		if side.report.Cancelled {
+			say("the report %s is of a run that was ended: what it lacks may be worse", side.name)
+		}
 	}
 	if before.Name != after.Name {
 		say("the name is %q %s and %q %s", before.Name, o.Before, after.Name, o.After)
