@@ -66,8 +66,7 @@ func faultsText(faults []contract.FaultCount) string {
 		text.Plural(calls, "call"))
 }
 
-// undeliveredRules describes the rules that were not delivered. It is empty in a part,
-// which explains it.
+// undeliveredRules describes the rules that were not delivered. It is empty in a part, which explains it.
 func undeliveredRules(r *contract.Report) (all []string) {
 	for _, f := range r.Faults {
 		if f.Delivered == 0 && !r.IsPart() {
