@@ -96,8 +96,7 @@ type RunOptions struct {
 	// result of nil: they stay as they are. A failure makes the cell inconclusive. Package contract/habits makes such
 	// functions; one of your own marks the calls that it makes of its own by [chaos.WithHabit].
 	Around func(chaos.ToolRegistry) chaos.ToolRegistry
-	// Harness connects the run to a test framework or another host. The zero
-	// value connects it to none.
+	// Harness connects the run to a test framework or another host. The zero value connects it to none.
 	Harness Harness
 	// Keep selects the observations that the report retains.
 	Keep KeepPolicy
@@ -261,8 +260,7 @@ type Budget struct {
 	// Time is the real time after which no further round begins; 0: no limit. Two runs with
 	// the same seed may then differ.
 	Time time.Duration
-	// Cost is the sum of CostOf, and of what judges cost, after which no further round
-	// begins. 0: no limit.
+	// Cost is the sum of CostOf, and of what judges cost, after which no further round begins. 0: no limit.
 	Cost float64
 	// CostOf returns the cost of a run of the agent, 0 or more, in the unit of Cost. It
 	// gets the report of the cell that was first judged on the run, one call at a time. If it

@@ -46,14 +46,16 @@ func (p Progress) String() string {
 	if len(states) > 0 {
 		line += ": " + strings.Join(states, ", ")
 	}
-	if rate := p.Rate(); rate > 0 {
+	if rate := p.Rate(); rate >= 100 {
+		line += "; " + text.Number(int(rate)) + " a second"
+	} else if rate > 0 {
 		line += fmt.Sprintf("; %.3g a second", rate)
 	}
 	if p.Left > 0 {
 		line += fmt.Sprintf(", %v left", p.Left.Round(time.Second))
 	}
 	if p.Cost > 0 {
-		line += fmt.Sprintf("; cost %.4g", p.Cost)
+		line += "; cost " + text.Cost(p.Cost)
 	}
 	for i, c := range p.Broken {
 		line += [...]string{"; broken: ", ", "}[min(i, 1)] + c.String()

@@ -85,7 +85,8 @@ func TestProgressAsALine(t *testing.T) {
 			Done: 1200, Total: 3000, States: map[contract.CellState]int{contract.Held: 1190, contract.Broken: 9, contract.NotRun: 1},
 			Elapsed: 10 * time.Second, Left: 15 * time.Second, Cost: 1.25,
 			Broken: []contract.Cell{{Scenario: "calm", Invariant: "one-refund", Trial: 1}, {Scenario: "calm", Invariant: "one-refund", Trial: 2}}},
-		"2 of 2 cells: 2 held; 1 a second": {Done: 2, Total: 2, Known: 1, States: map[contract.CellState]int{contract.Held: 2}, Elapsed: time.Second},
+		"25,000 of 25,000 cells; 12,500 a second; cost 1234567.25": {Done: 25000, Total: 25000, Elapsed: 2 * time.Second, Cost: 1234567.25},
+		"2 of 2 cells: 2 held; 1 a second":                         {Done: 2, Total: 2, Known: 1, States: map[contract.CellState]int{contract.Held: 2}, Elapsed: time.Second},
 	} {
 		assert.Equal(t, want, p.String())
 	}

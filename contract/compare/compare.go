@@ -267,17 +267,14 @@ func tableOf(r *contract.Report, name string, p *fielderror.List) *table {
 
 // Reports compares the report of a build with that of an earlier one, field by field.
 //
-// Matrices says in what the matrices differ. Fields in common by their names are compared; the
-// others are listed, and so are those whose scenario or prompts changed, since a change of them
-// is no change of the agent.
+// Matrices says in what the matrices differ. Fields in common by their names are compared; the others are listed, and
+// so are those whose scenario or prompts changed, since a change of them is no change of the agent.
 //
-// Each field is tested: trial by trial ([stats.McNemar]) if both reports have one seed, so that
-// equal trials met equal faults; otherwise by its counts ([stats.FisherExact]), and so too if an agent
-// that does not repeat itself has other numbers of
-// trials. If neither report saw two runs of a scenario differ that met the same, trials may be
-// copies: then [Repeats] are tested in their place, and more broken trials count also where no
-// fault was delivered in them. Holm's method adjusts over all tested fields. All of them
-// together are tested by trial and by scenario: see [Overall].
+// Each field is tested: trial by trial ([stats.McNemar]) if both reports have one seed, so that equal trials met equal
+// faults; otherwise by its counts ([stats.FisherExact]), and so too if an agent that does not repeat itself has other
+// numbers of trials. If neither report saw two runs of a scenario differ that met the same, trials may be copies: then
+// [Repeats] are tested in their place, and more broken trials count also where no fault was delivered in them. Holm's
+// method adjusts over all tested fields. All of them together are tested by trial and by scenario: see [Overall].
 //
 // A field that is undelivered, inconclusive or not run on one side is neither better nor
 // worse, but for one with Repeats that now breaks without a delivered fault. Nor is one of a run
@@ -382,6 +379,9 @@ func differences(before, after *contract.Report, paired bool, o *Options) (all [
 	}{{before, o.Before}, {after, o.After}} {
 		if score := side.report.Score; side.report.IsPart() {
 			say("the report %s is a part: %d of its %d cells ran", side.name, score.Total-score.NotRun, score.Total)
+		}
+		if side.report.Cancelled {
+			say("the report %s is of a run that was ended: what it lacks may be worse", side.name)
 		}
 	}
 	if before.Name != after.Name {

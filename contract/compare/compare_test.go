@@ -255,6 +255,7 @@ func TestOtherMatrices(t *testing.T) {
 		{"no fingerprint", func(r *contract.Report) { r.Fingerprint = nil },
 			"whether prompts and rules are equal is not known: a report has no fingerprint", nil},
 		{"schema", func(r *contract.Report) { r.Tools["refund"] = "s" }, "tool refund differs in its input schema or what it declares", nil},
+		{"ended", func(r *contract.Report) { r.Cancelled = true }, "the report now is of a run that was ended: what it lacks may be worse", nil},
 		{"part", func(r *contract.Report) { r.Shard = contract.Shard{Index: 1, Count: 2} }, "the report now is a part: 0 of its 0 cells ran", nil},
 		{"tool", func(r *contract.Report) { r.Tools = nil }, "tool refund is only before", nil},
 		{"version of a judge", func(r *contract.Report) { r.Judges[0].Version = "2" },

@@ -192,6 +192,8 @@ func TestNotes(t *testing.T) {
 		want string
 	}{
 		{"a warning", contract.Report{Warnings: []string{"a\nb"}}, "a\nb"},
+		{"a run that broke something and was cancelled: its verdict says nothing of that", contract.Report{Cancelled: true},
+			"The run ended before all cells had run: signs and numbers are about those that did."},
 		{"a part of the matrix", contract.Report{Filtered: true}, "Some cells were left out by a filter: score and verdict are about those that ran."},
 		{"a log that was too small", contract.Report{Dropped: 3}, "3 events did not fit the logs of the cells."},
 		{"late calls", contract.Report{Cells: late}, "3 late calls came from agents whose cell had ended, in 2 cells; none reached a tool."},

@@ -66,8 +66,7 @@ func faultsText(faults []contract.FaultCount) string {
 		text.Plural(calls, "call"))
 }
 
-// undeliveredRules describes the rules that were not delivered. It is empty in a part,
-// which explains it.
+// undeliveredRules describes the rules that were not delivered. It is empty in a part, which explains it.
 func undeliveredRules(r *contract.Report) (all []string) {
 	for _, f := range r.Faults {
 		if f.Delivered == 0 && !r.IsPart() {
@@ -142,6 +141,7 @@ func caveats(r *contract.Report) (all []string) {
 	if saved := savedText(r); saved != "" {
 		all = append(all, saved)
 	}
+	say(r.Cancelled, "The run ended before all cells had run: signs and numbers are about those that did.")
 	say(r.Filtered, "Some cells were left out by a filter: score and verdict are about those that ran.")
 	say(r.Shard.Count > 0, "This is shard %v: score and verdict are about its units alone; a merge of all shards judges the whole.", r.Shard)
 	say(r.Dropped > 0, "%s did not fit the logs of the cells.", text.Plural(r.Dropped, "event"))

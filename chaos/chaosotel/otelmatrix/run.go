@@ -14,7 +14,7 @@
 // that of the cell, have real times: the beginning of the cell, plus the virtual time since. So a cell that waited
 // an hour in virtual time is an hour long, and may end in the future. Give that provider to the agent; one that the
 // agent has from elsewhere stamps its spans with virtual times. Runs that are no cells, such as calm runs, have no
-// spans.
+// spans. Metrics have real times, but for their exemplars: the SDK stamps those by the clock of the cell.
 //
 // Stability: may change.
 package otelmatrix

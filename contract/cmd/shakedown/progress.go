@@ -56,7 +56,7 @@ func (p *progress) run(now contract.Progress) { p.tell(now.String()) }
 func (p *progress) search(now search.Progress) {
 	said := text.Plural(now.Runs, "further run") + ", " + text.Plural(now.Open, "open question")
 	if now.Cost > 0 {
-		said += fmt.Sprintf("; cost %.4g", now.Cost)
+		said += "; cost " + text.Cost(now.Cost)
 	}
 	p.tell(said)
 }

@@ -135,7 +135,7 @@ func TestACancelledRun(t *testing.T) {
 	assert.Contains(t, out2, "the run was cancelled")
 	status, out2, _ = typed(t, dir, "compare {}/a.run.jsonl {}/a.run.jsonl")
 	assert.Equal(t, 2, status, "nothing is worse in what there is of it")
-	assert.Contains(t, out2, "a run that was ended lacks cells")
+	assert.Contains(t, out2, "a.run.jsonl is of a run that was ended: what it lacks may be worse")
 	_, _, p := typed(t, dir, "run {}/c.yaml --baseline {}/a.run.jsonl")
 	assert.Contains(t, p, "a.run.jsonl is a part of a run; allowed: a run of all cells")
 }

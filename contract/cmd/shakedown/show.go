@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 
@@ -85,7 +84,6 @@ func compareRuns(_ context.Context, c *command) (status int, err error) {
 	}
 	status, err = printComparison(c.out, before, after, &compare.Options{Before: "in " + operands[0], After: "in " + operands[1]})
 	if before.Cancelled || after.Cancelled {
-		fmt.Fprintln(c.out, "a run that was ended lacks cells: what it lacks may be worse")
 		status = worse(status, inconclusive)
 	}
 	return status, err

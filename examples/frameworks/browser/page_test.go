@@ -258,6 +258,36 @@ func TestALinkOpensItsCell(t *testing.T) {
 	still.quiet()
 }
 
+// small makes the window as wide as that of a phone.
+func small() chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 360, Height: 640, DeviceScaleFactor: 1})
+		return err
+	})
+}
+
+func TestASmallWindow(t *testing.T) {
+	r := desk(t, plain, "reply-lost/one-refund", "slow/polite/1")
+	p := open(t, r, nil, "#reply-lost/one-refund/1", small())
+	// The filters do not cover what a link leads to: at the middle of its heading stands the heading.
+	p.after(`(h => { const at = h && h.getBoundingClientRect();
+		return h && h.contains(document.elementFromPoint(at.left + at.width / 2, at.top + at.height / 2)) })(document.activeElement.querySelector('h3'))`)
+	p.quiet()
+
+	long := strings.Repeat("very-long", 20)
+	r = desk(t, plain)
+	for i := range r.Scenarios {
+		r.Scenarios[i] += long
+	}
+	for i := range r.Cells {
+		r.Cells[i].Cell.Scenario += long
+	}
+	p = open(t, judged(t, r), nil, "", small())
+	assert.Less(t, value[float64](p, `document.querySelector('.matrix th[scope=row]').offsetWidth`), 180., "a long name leaves room for the columns")
+	assert.Zero(t, value[int](p, `document.documentElement.scrollWidth - document.documentElement.clientWidth`), "the page does not scroll sideways")
+	p.quiet()
+}
+
 func TestKeysReachEverything(t *testing.T) {
 	p := open(t, desk(t, plain, "reply-lost/one-refund", "slow/polite/1"), nil, "")
 	var reached []string
