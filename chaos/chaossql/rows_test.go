@@ -3,6 +3,7 @@ package chaossql_test
 import (
 	"context"
 	"database/sql"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/chaossql"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/lies"
+	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
 // A read within the time after a write sees what it saw before; later, and without an earlier read, the truth. An answer
@@ -109,4 +111,19 @@ func TestFailedAnswerIsNotRemembered(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, rows.Next())
 	require.NoError(t, rows.Close())
+}
+
+// database/sql makes a statement again on another connection, but not a query whose rows are read: events say so where
+// it is so.
+func TestBadConnSaysWhatIsTriedAgain(t *testing.T) {
+	for _, target := range []string{"sql.query", "sql.rows"} {
+		db, d, in, ctx := open(t, nil, chaos.Rule{Target: target, When: when.Nth(1), Fault: chaossql.BadConn()})
+		err := count(ctx, db)
+		e := in.Events()[0]
+		assert.True(t, e.Delivered)
+		again := target == "sql.query"
+		assert.Equal(t, again, strings.Contains(e.Note, "database/sql tries the call again"), e.Note)
+		assert.Equal(t, again, err.Error() == "read 0", "%v", err)
+		assert.Equal(t, 1, strings.Count(d.notes(), "query"), "the lost one did not reach the driver: %s", d.notes())
+	}
 }
