@@ -109,8 +109,20 @@ func (r *rows) begin() {
 		r.all(yield)
 	}
 	all := chaos.WrapStreamWith("", func(context.Context, *Statement) iter.Seq2[[]driver.Value, error] { return once },
-		&chaos.WrapOptions[*Statement]{Crossing: &r.x.Crossing})
+		&chaos.WrapOptions[*Statement]{Crossing: &r.x.Crossing, Fit: r.fit})
 	r.next, r.stop = iter.Pull2(all(r.ctx, &r.call))
+}
+
+// fit refuses what a fault gives in place of a row and has not a value for each column.
+func (r *rows) fit(v any) (any, error) {
+	row, _ := v.([]driver.Value)
+	if doc, ok := v.(json.RawMessage); ok {
+		row, _ = jsonvalue.Decode[[]driver.Value](doc)
+	}
+	if len(row) != len(r.columns) {
+		return nil, fmt.Errorf("%T of %d values; allowed: []driver.Value of %d, one for each column", v, len(row), len(r.columns))
+	}
+	return row, nil
 }
 
 // end ends the reading of a result set, by an error or well.
@@ -148,10 +160,6 @@ func (r *rows) all(yield func([]driver.Value, error) bool) {
 func (r *rows) nextRow(row []driver.Value) error {
 	switch h := r.held; {
 	case h != nil && len(h.rows) > 0:
-		if len(h.rows[0]) != len(row) {
-			return fmt.Errorf("chaossql: a row has %d values; allowed: %d, one for each column",
-				len(h.rows[0]), len(row))
-		}
 		copy(row, h.rows[0])
 		h.rows = h.rows[1:]
 		return nil
@@ -217,6 +225,8 @@ func (r *rows) Become(ctx context.Context, other any) any {
 	case r.held.err != nil:
 	case !r.held.all:
 		chaos.Note(ctx, fmt.Sprintf("a query of %d rows or more was not changed", maxHeld))
+	case len(old.rows) > 0 && len(old.rows[0]) != len(r.columns):
+		chaos.Note(ctx, "a query that has another number of columns now was not changed")
 	case !reflect.DeepEqual(r.held.rows, old.rows):
 		was, is := jsonvalue.Document(r.held.rows), jsonvalue.Document(old.rows)
 		chaos.Changed(ctx, chaos.Change{Before: was, After: is})
@@ -258,9 +268,6 @@ func (r *rows) Next(dest []driver.Value) error {
 		return io.EOF
 	case err != nil:
 		return err
-	case len(row) != len(dest):
-		return fmt.Errorf("chaossql: a fault made a row of %d values; allowed: %d, one for each column",
-			len(row), len(dest))
 	default:
 		r.restore(row)
 		copy(dest, row)

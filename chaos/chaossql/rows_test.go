@@ -3,6 +3,7 @@ package chaossql_test
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -126,4 +127,46 @@ func TestBadConnSaysWhatIsTriedAgain(t *testing.T) {
 		assert.Equal(t, again, err.Error() == "read 0", "%v", err)
 		assert.Equal(t, 1, strings.Count(d.notes(), "query"), "the lost one did not reach the driver: %s", d.notes())
 	}
+}
+
+// A row has a value for each column, whatever a fault makes of it: what has not is not delivered, and the program gets
+// the driver's row rather than an error that no database has.
+func TestRowsThatDoNotFit(t *testing.T) {
+	for why, c := range map[string]struct {
+		fault chaos.Fault
+		note  string
+	}{
+		"no row":                     {fault.Replace(nil), "<nil> of 0 values; allowed: []driver.Value of 4"},
+		"another type":               {fault.Replace("x"), "string of 0 values; allowed: []driver.Value of 4"},
+		"too few, as JSON":           {fault.Replace(json.RawMessage(`[7]`)), "json.RawMessage of 1 values; allowed: []driver.Value of 4"},
+		"no list, as JSON":           {fault.Replace(json.RawMessage(`{}`)), "json.RawMessage of 0 values"},
+		"values that a lie cut off":  {lies.CutList(0.5), "of 2 values; allowed: []driver.Value of 4"},
+		"a value that a lie removed": {lies.RemoveKey("$[1]"), "of 3 values; allowed: []driver.Value of 4"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			db, _, in, ctx := open(t, nil, chaos.Rule{Target: "sql.rows", Fault: c.fault})
+			var n, large int64
+			var blob []byte
+			var at time.Time
+			require.NoError(t, db.QueryRowContext(ctx, "WIDE").Scan(&n, &large, &blob, &at))
+			assert.Equal(t, []any{int64(7), int64(9007199254740993), "blob"}, []any{n, large, string(blob)})
+			assert.False(t, in.Events()[0].Delivered)
+			assert.Contains(t, in.Events()[0].Note, c.note)
+		})
+	}
+}
+
+// An answer of another width than the one that was remembered, as after a change of the schema, is not replaced by it.
+func TestStaleReadOfOtherColumns(t *testing.T) {
+	db, d, in, ctx := open(t, nil, chaos.Rule{Target: "sql.{query,exec}", Fault: fault.DelayedVisibility("sql.exec", time.Hour, nil)})
+	assert.EqualError(t, count(ctx, db), "read 0")
+	require.NoError(t, insert(ctx, db))
+	d.widened = true
+	rows, err := db.QueryContext(ctx, "SELECT")
+	require.NoError(t, err)
+	assert.True(t, rows.Next())
+	require.NoError(t, rows.Close())
+	e := in.Events()[2]
+	assert.False(t, e.Delivered)
+	assert.Contains(t, e.Note, "another number of columns")
 }
