@@ -145,7 +145,7 @@ type sinkStream struct {
 }
 
 func (s *sinkStream) Context() context.Context { return s.ctx }
-func (*sinkStream) RecvMsg(any) error           { return nil }
+func (*sinkStream) RecvMsg(any) error          { return nil }
 
 func (s *sinkStream) SendMsg(m any) error {
 	if s.gone = !s.yield(string(m.(*pb.StreamingOutputCallResponse).GetPayload().GetBody()), nil); s.gone {
