@@ -163,10 +163,8 @@ func (r *rows) nextRow(row []driver.Value) error {
 		copy(row, h.rows[0])
 		h.rows = h.rows[1:]
 		return nil
-	case h != nil && h.all && h.err != nil:
-		return h.err
 	case h != nil && h.all:
-		return io.EOF
+		return cmp.Or(h.err, io.EOF)
 	}
 	return r.base.Next(row)
 }
@@ -190,24 +188,21 @@ func (r *rows) hold(ctx context.Context, most int) {
 // release reads the rest into memory and frees the connection for another query. Later result sets are lost.
 func (r *rows) release(ctx context.Context) {
 	r.hold(ctx, -1)
-	err := r.close()
-	r.held.err = cmp.Or(r.held.err, err)
+	r.held.err = cmp.Or(r.held.err, r.close())
 	r.driversRows, r.also = driversRowsOf(without{}), nil
 }
 
 // Keep reads the rows into memory, for faults that give them to a later query; see fault.DelayedVisibility.
 func (r *rows) Keep() (again func() (any, string)) {
 	r.hold(context.Background(), maxHeld)
+	own, why := any(*r.held), ""
 	switch {
 	case !r.held.all:
-		return func() (any, string) {
-			return nil, fmt.Sprintf("a query of %d rows or more was not remembered", maxHeld)
-		}
+		own, why = nil, fmt.Sprintf("a query of %d rows or more was not remembered", maxHeld)
 	case r.held.err != nil:
-		return func() (any, string) { return nil, "a query that failed was not remembered" }
+		own, why = nil, "a query that failed was not remembered"
 	}
-	own := *r.held
-	return func() (any, string) { return own, "" }
+	return func() (any, string) { return own, why }
 }
 
 // Become puts the rows of an earlier answer to the query in the place of these, and declares it if they differ.
@@ -267,6 +262,7 @@ func (r *rows) Next(dest []driver.Value) error {
 	case !more:
 		return io.EOF
 	case err != nil:
+		r.of.noteLoss(err)
 		return err
 	default:
 		r.restore(row)

@@ -3,6 +3,7 @@ package chaossql_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -114,18 +115,26 @@ func TestFailedAnswerIsNotRemembered(t *testing.T) {
 	require.NoError(t, rows.Close())
 }
 
-// database/sql makes a statement again on another connection, but not a query whose rows are read: events say so where
-// it is so.
-func TestBadConnSaysWhatIsTriedAgain(t *testing.T) {
-	for _, target := range []string{"sql.query", "sql.rows"} {
-		db, d, in, ctx := open(t, nil, chaos.Rule{Target: target, When: when.Nth(1), Fault: chaossql.BadConn()})
-		err := count(ctx, db)
-		e := in.Events()[0]
-		assert.True(t, e.Delivered)
-		again := target == "sql.query"
-		assert.Equal(t, again, strings.Contains(e.Note, "database/sql tries the call again"), e.Note)
-		assert.Equal(t, again, err.Error() == "read 0", "%v", err)
-		assert.Equal(t, 1, strings.Count(d.notes(), "query"), "the lost one did not reach the driver: %s", d.notes())
+// A connection that is lost while rows are read: database/sql does not make the query again, as the event says, and a
+// transaction is lost with it.
+func TestConnectionLostWhileRowsAreRead(t *testing.T) {
+	for _, lost := range []chaos.Fault{chaossql.BadConn(), fault.CutAfterWith(0, driver.ErrBadConn)} {
+		db, d, in, ctx := open(t, nil, chaos.Rule{Name: "alone", Target: "sql.rows", When: when.Nth(1), Fault: lost},
+			chaos.Rule{Name: "in a transaction", Target: "sql.rows", When: when.Nth(2), Fault: chaossql.BadConn()})
+		assert.ErrorIs(t, count(ctx, db), driver.ErrBadConn)
+		tx, err := db.BeginTx(ctx, nil)
+		require.NoError(t, err)
+		_, err = tx.ExecContext(ctx, "DEBIT")
+		require.NoError(t, err)
+		assert.ErrorIs(t, tx.QueryRowContext(ctx, "SELECT").Scan(new(int)), driver.ErrBadConn)
+		assert.ErrorIs(t, tx.Commit(), driver.ErrBadConn)
+		assert.Zero(t, d.writes())
+		assert.NoError(t, refund(ctx, db))
+		assert.Equal(t, []int{3, 2}, []int{strings.Count(d.notes(), "connect"), strings.Count(d.notes(), "query")}, d.notes())
+		for _, e := range in.Events() {
+			assert.True(t, e.Delivered)
+		}
+		assert.Contains(t, in.Events()[1].Note, "tries the call again, unless it reads rows")
 	}
 }
 
