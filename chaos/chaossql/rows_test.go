@@ -147,8 +147,8 @@ func TestRowsThatDoNotFit(t *testing.T) {
 	}{
 		"no row":                     {fault.Replace(nil), "<nil> of 0 values; allowed: []driver.Value of 4"},
 		"another type":               {fault.Replace("x"), "string of 0 values; allowed: []driver.Value of 4"},
-		"too few, as JSON":           {fault.Replace(json.RawMessage(`[7]`)), "json.RawMessage of 1 values; allowed: []driver.Value of 4"},
-		"no list, as JSON":           {fault.Replace(json.RawMessage(`{}`)), "json.RawMessage of 0 values"},
+		"too few, as JSON":           {fault.Replace(json.RawMessage(`[7]`)), "of 1 values; allowed: []driver.Value of 4"},
+		"no list, as JSON":           {fault.Replace(json.RawMessage(`{}`)), "of 0 values; allowed"},
 		"values that a lie cut off":  {lies.CutList(0.5), "of 2 values; allowed: []driver.Value of 4"},
 		"a value that a lie removed": {lies.RemoveKey("$[1]"), "of 3 values; allowed: []driver.Value of 4"},
 	} {
