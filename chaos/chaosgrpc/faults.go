@@ -49,8 +49,9 @@ var statusFault = &catalog.Fail[statusParams]{
 	Fail: func(_ chaos.Call, p statusParams) error { return status.Error(p.code(), p.Message) },
 }
 
-// GoAway is a server that goes away: it sends GOAWAY and closes the connection before the call has ended. The callee
-// does its work. The caller gets after messages of a stream, or no reply, and then Unavailable. after is at least 0.
+// GoAway is a server that goes away: it sends GOAWAY and closes the connection before the call has ended. The caller
+// gets after messages of a stream, or no reply, and then Unavailable. A unary call does its work; a stream is not asked
+// for more than these messages, and with after 0 for none. after is at least 0.
 //
 // A server that lets calls end after its GOAWAY is not seen by callers.
 func GoAway(after int) chaos.Fault { return goAway.Of(goAwayParams{after}) }

@@ -118,12 +118,10 @@ func (c *connector) Connect(ctx context.Context) (opened driver.Conn, err error)
 	case err != nil:
 		return nil, err
 	case made == nil: // the driver was not asked, and the caller is told that it was
-		return nil, errNoConnection
+		return nil, errors.New("the driver gave no connection")
 	}
 	return own.of(made.base), nil
 }
-
-var errNoConnection = errors.New("chaossql: a fault gave no connection")
 
 // connection is a driver's connection as faults see it: what is in it must not be read or compared.
 type connection struct{ base driver.Conn }

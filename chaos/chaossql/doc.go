@@ -39,14 +39,10 @@
 // request that arrives late, after its caller has given up ([fault.LateResult]), finds its connection in other hands
 // and fails.
 //
-// database/sql tries a call again that failed with [driver.ErrBadConn], up to twice, unless a transaction or a sql.Conn
-// holds the connection. Each try is a call of its own: a rule with when.Nth(1) fails the first.
-//
 // # What stays as it is
 //
 // Arguments, types of columns, result sets, prepared statements, and what a driver has or lacks of the optional
-// interfaces of package driver; docs/sql.md names the exceptions. [Unwrap] gives what sql.Conn.Raw would have given. If
-// a driver skips the direct way ([driver.ErrSkip]), the statement is prepared here, so that it counts as one call.
+// interfaces of package driver; docs/sql.md names the exceptions.
 //
 // # Virtual time
 //

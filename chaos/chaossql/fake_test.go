@@ -22,6 +22,7 @@ type database struct {
 	small     bool // it has none of the optional interfaces
 	closed    bool
 	slow      time.Duration // to connect
+	widened   bool          // every answer has the columns of "WIDE"
 }
 
 var errBroken = errors.New("the answer broke off")
@@ -108,10 +109,10 @@ func (c *smallConn) query(query string, values ...any) (driver.Rows, error) {
 	c.db.note("query %s %v", query, values)
 	c.reading = true
 	r := &smallRows{c: c, values: []int64{int64(c.db.writes())}}
-	switch query {
-	case "WIDE":
+	switch {
+	case query == "WIDE" || c.db.widened:
 		r.wide, r.again = true, 1
-	case "BREAKS":
+	case query == "BREAKS":
 		r.broken, r.again = true, 1
 	}
 	if query == "THOUSANDS" {

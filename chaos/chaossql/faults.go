@@ -29,14 +29,16 @@ func (abortedError) Error() string {
 }
 
 // BadConn loses the connection before the call is sent: [driver.ErrBadConn]. database/sql tries the call again by
-// itself, as the event says. A transaction is lost with its connection.
+// itself, up to twice, unless it reads rows, or a transaction or a sql.Conn holds the connection. Each try is a call of
+// its own: a rule with when.Nth(1) fails the first. A transaction is lost with its connection.
 func BadConn() chaos.Fault { return badConn.Of(catalog.None{}) }
 
 var badConn = &catalog.Fail[catalog.None]{
 	Row: catalog.Row{Kind: "bad_connection", Doc: "The connection is lost before the call; database/sql tries again.",
 		Go: "chaossql.BadConn()", Layer: chaos.LayerSQL, Class: chaos.ClassCrash},
 	FailArgs: func(chaos.Call, catalog.None, any) (note string, err error) {
-		return "database/sql tries the call again, unless a transaction or a sql.Conn holds the connection", driver.ErrBadConn
+		return "database/sql tries the call again, unless it reads rows, or a transaction or a sql.Conn holds the connection",
+			driver.ErrBadConn
 	},
 }
 
@@ -94,7 +96,7 @@ var connectionLimit = &catalog.Fail[connections]{
 	},
 }
 
-// Rows are the kinds of this package, for tables and for plans in JSON.
+// Rows are the kinds of this package, for tables; package planjson knows them.
 func Rows() []*catalog.Row {
 	return catalog.List(badConn, serialization, deadlock, connectionLimit)
 }

@@ -109,8 +109,20 @@ func (r *rows) begin() {
 		r.all(yield)
 	}
 	all := chaos.WrapStreamWith("", func(context.Context, *Statement) iter.Seq2[[]driver.Value, error] { return once },
-		&chaos.WrapOptions[*Statement]{Crossing: &r.x.Crossing})
+		&chaos.WrapOptions[*Statement]{Crossing: &r.x.Crossing, Fit: r.fit})
 	r.next, r.stop = iter.Pull2(all(r.ctx, &r.call))
+}
+
+// fit refuses what a fault gives in place of a row and has not a value for each column.
+func (r *rows) fit(v any) (any, error) {
+	row, _ := v.([]driver.Value)
+	if doc, ok := v.(json.RawMessage); ok {
+		row, _ = jsonvalue.Decode[[]driver.Value](doc)
+	}
+	if len(row) != len(r.columns) {
+		return nil, fmt.Errorf("%T of %d values; allowed: []driver.Value of %d, one for each column", v, len(row), len(r.columns))
+	}
+	return row, nil
 }
 
 // end ends the reading of a result set, by an error or well.
@@ -148,17 +160,11 @@ func (r *rows) all(yield func([]driver.Value, error) bool) {
 func (r *rows) nextRow(row []driver.Value) error {
 	switch h := r.held; {
 	case h != nil && len(h.rows) > 0:
-		if len(h.rows[0]) != len(row) {
-			return fmt.Errorf("chaossql: a row has %d values; allowed: %d, one for each column",
-				len(h.rows[0]), len(row))
-		}
 		copy(row, h.rows[0])
 		h.rows = h.rows[1:]
 		return nil
-	case h != nil && h.all && h.err != nil:
-		return h.err
 	case h != nil && h.all:
-		return io.EOF
+		return cmp.Or(h.err, io.EOF)
 	}
 	return r.base.Next(row)
 }
@@ -182,24 +188,21 @@ func (r *rows) hold(ctx context.Context, most int) {
 // release reads the rest into memory and frees the connection for another query. Later result sets are lost.
 func (r *rows) release(ctx context.Context) {
 	r.hold(ctx, -1)
-	err := r.close()
-	r.held.err = cmp.Or(r.held.err, err)
+	r.held.err = cmp.Or(r.held.err, r.close())
 	r.driversRows, r.also = driversRowsOf(without{}), nil
 }
 
 // Keep reads the rows into memory, for faults that give them to a later query; see fault.DelayedVisibility.
 func (r *rows) Keep() (again func() (any, string)) {
 	r.hold(context.Background(), maxHeld)
+	own, why := any(*r.held), ""
 	switch {
 	case !r.held.all:
-		return func() (any, string) {
-			return nil, fmt.Sprintf("a query of %d rows or more was not remembered", maxHeld)
-		}
+		own, why = nil, fmt.Sprintf("a query of %d rows or more was not remembered", maxHeld)
 	case r.held.err != nil:
-		return func() (any, string) { return nil, "a query that failed was not remembered" }
+		own, why = nil, "a query that failed was not remembered"
 	}
-	own := *r.held
-	return func() (any, string) { return own, "" }
+	return func() (any, string) { return own, why }
 }
 
 // Become puts the rows of an earlier answer to the query in the place of these, and declares it if they differ.
@@ -217,6 +220,8 @@ func (r *rows) Become(ctx context.Context, other any) any {
 	case r.held.err != nil:
 	case !r.held.all:
 		chaos.Note(ctx, fmt.Sprintf("a query of %d rows or more was not changed", maxHeld))
+	case len(old.rows) > 0 && len(old.rows[0]) != len(r.columns):
+		chaos.Note(ctx, "a query that has another number of columns now was not changed")
 	case !reflect.DeepEqual(r.held.rows, old.rows):
 		was, is := jsonvalue.Document(r.held.rows), jsonvalue.Document(old.rows)
 		chaos.Changed(ctx, chaos.Change{Before: was, After: is})
@@ -257,10 +262,8 @@ func (r *rows) Next(dest []driver.Value) error {
 	case !more:
 		return io.EOF
 	case err != nil:
+		r.of.noteLoss(err)
 		return err
-	case len(row) != len(dest):
-		return fmt.Errorf("chaossql: a fault made a row of %d values; allowed: %d, one for each column",
-			len(row), len(dest))
 	default:
 		r.restore(row)
 		copy(dest, row)
