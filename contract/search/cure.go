@@ -73,6 +73,7 @@ type ailing struct {
 	tried   []attempt  // those that were decided on
 	chosen  partSet    // the numbers of the habits that mend it
 	refused string     // what stood against habits under which its cells hold
+	against *heldCell  // the cell that did last; nil: none
 }
 
 // A sourceRun is a run of some faults of a source.

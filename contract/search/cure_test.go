@@ -139,6 +139,11 @@ func TestCureOfWhatHabitsCannotMend(t *testing.T) {
 		{name: "a habit only hides the failure", m: func() *contract.Matrix {
 			return lacking(trusting(func(_ string, err error) bool { return err == nil }))
 		}, why: "under telling a tool's failure in a fixed form its cells hold, but fine-0 where its calls only fail breaks"},
+		{name: "it hides the failure, and nothing held that it could break", m: func() *contract.Matrix {
+			m := lacking(trusting(func(_ string, err error) bool { return err == nil }))
+			m.Scenarios = m.Scenarios[1:]
+			return m
+		}, why: "under telling a tool's failure in a fixed form its cells hold, but fine-0 where its calls only fail breaks"},
 		{name: "it hides one that another reason broke before", m: func() *contract.Matrix {
 			p := trusting(func(_ string, err error) bool { return err == nil })
 			does := p.does

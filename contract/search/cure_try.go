@@ -132,9 +132,9 @@ const (
 // try makes the runs of the cells under some habits. What stood against others comes first, where it can end it.
 func (a *ailing) try(ask askFunc, picks partSet, everywhere bool, how effort) attempt {
 	t := attempt{picks: picks, set: a.setOf(picks, everywhere)}
-	if how == checking && a.refused != "" && !a.random {
-		run := ask(a.own(a.held[0].Cell, t.set))
-		if run == nil || a.held[0].brokenIn(run) != "" {
+	if how == checking && a.against != nil && !a.random {
+		run := ask(a.own(a.against.Cell, t.set))
+		if run == nil || a.against.brokenIn(run) != "" {
 			return t
 		}
 	}
@@ -344,8 +344,8 @@ func (a *ailing) changeTogether(ask askFunc, inert partSet) bool {
 // The first runs of all are made in one round.
 func (a *ailing) tryEach(ask askFunc, picks []partSet, everywhere bool) (all []attempt) {
 	at := a.cells[0].Cell
-	if a.refused != "" {
-		at = a.held[0].Cell
+	if a.against != nil {
+		at = a.against.Cell
 	}
 	picks = slices.DeleteFunc(slices.Clone(picks), func(p partSet) bool {
 		return everywhere && a.own(at, a.setOf(p, true)).Key == a.own(at, a.setOf(p, false)).Key

@@ -39,7 +39,7 @@ func (c *curer) verify(ask askFunc, set habitSet, copies bool, all ...*ailing) (
 		}
 	}
 	cure.Cost = mean(cure.Cost, cure.Cells)
-	if refused = c.verifyHeld(ask, set, cure); refused == "" {
+	if refused = c.verifyHeld(ask, set, cure, all); refused == "" {
 		refused = c.verifyVaried(ask, set, all)
 	}
 	if refused == "" {
@@ -166,7 +166,7 @@ func (o outcome) of(what string) string {
 
 // verifyHeld makes the runs in which nothing broke under habits, and counts them. What stood against other habits comes
 // first.
-func (c *curer) verifyHeld(ask askFunc, set habitSet, cure *contract.Cure) (refused string) {
+func (c *curer) verifyHeld(ask askFunc, set habitSet, cure *contract.Cure, all []*ailing) (refused string) {
 	held := c.held
 	var requests []runRequest
 	for _, h := range held {
@@ -182,6 +182,9 @@ func (c *curer) verifyHeld(ask askFunc, set habitSet, cure *contract.Cure) (refu
 		nth := func(set habitSet, n int) runRequest { return c.nth(h.Cell, set, n) }
 		if refused := h.brokenIn(run); refused != "" && (!c.random || c.oftener(ask, nth, set, broken)) {
 			c.held = slices.Insert(slices.Delete(slices.Clone(held), i, i+1), 0, h)
+			for _, a := range all {
+				a.against = &h
+			}
 			return refused
 		}
 		cure.Kept++
