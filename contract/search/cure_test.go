@@ -215,6 +215,25 @@ func TestCureOfWhatHabitsCannotMend(t *testing.T) {
 	}
 }
 
+// A habit is tried up to the first cell in which it does not hold. Of a defect that none mends the others count as well.
+func TestCureCountsWhereTheNearestHolds(t *testing.T) {
+	for _, lastsFirst := range []bool{false, true} {
+		m := lacking(looker(looksUp(1)))
+		m.Scenarios = append(m.Scenarios, contract.Under("lasts", chaos.Rule{Target: "t0.get", Fault: fault.Fail(fault.ErrUnavailable)}))
+		if lastsFirst {
+			slices.Reverse(m.Scenarios)
+		}
+		_, c := theCure(t, m, Budget{Runs: 1000})
+		assert.Equal(t, "no habit here mends it", c.Why)
+		require.Len(t, c.Nearest, 1)
+		assert.Equal(t, "bounded-retries", c.Nearest[0].Name)
+		assert.Equal(t, []int{2, 4}, []int{c.Held, c.Cells})
+		for _, p := range c.Places {
+			assert.Equal(t, map[string]int{"s0": 2, "lasts": 0}[p.Scenario], p.Held, p.Scenario)
+		}
+	}
+}
+
 // What is tried is what is named: habits act on no tool that no world lists, and on those of a scenario's own worlds
 // as these declare them.
 func TestCureNamesWhereItsHabitsAct(t *testing.T) {

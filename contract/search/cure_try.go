@@ -124,22 +124,47 @@ func (s *runDigest) Reaches(needs map[need]int) (reaches, fewer bool) {
 type effort int
 
 const (
-	exploring effort = iota // of all cells, in one round
-	checking                // of one cell after the other, up to the first that does not hold
-	proving                 // so too, in rounds; of a random agent, runs that no choice rested on
+	counting effort = iota // of all cells, in one round
+	learning               // up to the first that does not hold, but at least to one that the habits change
+	checking               // of one cell after the other, up to the first that does not hold
+	proving                // so too, in rounds; of a random agent, runs that no choice rested on
 )
 
-// try makes the runs of the cells under some habits. What stood against others comes first, where it can end it.
+// try makes the runs of the cells under some habits. Where one that does not hold ends it, those come first that
+// likely do not.
 func (a *ailing) try(ask askFunc, picks partSet, everywhere bool, how effort) attempt {
 	t := attempt{picks: picks, set: a.setOf(picks, everywhere)}
-	if how == checking && a.against != nil && !a.random {
-		run := ask(a.own(a.against.Cell, t.set))
-		if run == nil || a.against.brokenIn(run) != "" {
-			return t
+	cells := a.cells
+	if how == checking && !a.random {
+		if k := a.hardest(picks); k < len(cells) {
+			cells = slices.Insert(slices.Delete(slices.Clone(cells), k, k+1), 0, cells[k])
+			first := t
+			if a.run(ask, &first, cells[:1], how); !first.complete {
+				return first
+			}
+		}
+		if a.against != nil {
+			run := ask(a.own(a.against.Cell, t.set))
+			if run == nil || a.against.brokenIn(run) != "" {
+				return t
+			}
 		}
 	}
-	a.run(ask, &t, a.cells, how)
+	a.run(ask, &t, cells, how)
 	return t
+}
+
+// hardest is the number of the cell in which some habits most likely do not hold: of the first ones in which each
+// alone does not, the last. It is that of cells if one of the habits holds in all.
+func (a *ailing) hardest(picks partSet) (at int) {
+	for _, habit := range picks {
+		n, holding := 0, a.singles[habit].holding
+		for n < len(holding) && holding[n] == n {
+			n++
+		}
+		at = max(at, n)
+	}
+	return at
 }
 
 // run makes the runs of cells under the habits of an attempt.
@@ -150,8 +175,10 @@ func (a *ailing) run(ask askFunc, t *attempt, cells []brokenCell, how effort) {
 	}
 	requests := a.requests(cells, t.set)
 	switch how {
-	case exploring:
+	case counting:
 		inRounds(requests, len(requests))
+	case learning:
+		inRounds(requests, 1)
 	case proving:
 		inRounds(requests, atOnce)
 	}
@@ -169,7 +196,8 @@ func (a *ailing) run(ask askFunc, t *attempt, cells []brokenCell, how effort) {
 		t.changes = t.changes || run.differs(at.base)
 		if said.held() {
 			t.holding = append(t.holding, i)
-		} else if how != exploring {
+		}
+		if t.held < t.of && how != counting && (how != learning || t.changes) {
 			t.refused = said.of(at.String())
 			return
 		}
@@ -216,7 +244,7 @@ const atOnce = 3
 func (a *ailing) trySingles() (tasks []task) {
 	a.singles = make([]attempt, len(a.habits))
 	for i := range a.habits {
-		tasks = append(tasks, func(ask askFunc) { a.singles[i] = a.try(ask, partSet{i}, false, exploring) })
+		tasks = append(tasks, func(ask askFunc) { a.singles[i] = a.try(ask, partSet{i}, false, learning) })
 	}
 	return tasks
 }
@@ -313,7 +341,7 @@ func (a *ailing) chooseMore(ask askFunc) {
 			return
 		}
 	}
-	a.mendedByNone()
+	a.mendedByNone(ask)
 }
 
 // only puts habits on those of some tools on which they can act, where there are any.
@@ -343,15 +371,18 @@ func (a *ailing) changeTogether(ask askFunc, inert partSet) bool {
 // tryEach tries habits one after the other. Those that have no tools but the defect's are not tried everywhere again.
 // The first runs of all are made in one round.
 func (a *ailing) tryEach(ask askFunc, picks []partSet, everywhere bool) (all []attempt) {
-	at := a.cells[0].Cell
-	if a.against != nil {
-		at = a.against.Cell
-	}
 	picks = slices.DeleteFunc(slices.Clone(picks), func(p partSet) bool {
+		at := a.cells[0].Cell
 		return everywhere && a.own(at, a.setOf(p, true)).Key == a.own(at, a.setOf(p, false)).Key
 	})
 	var first []runRequest
 	for _, p := range picks {
+		at := a.cells[0].Cell
+		if k := a.hardest(p); k < len(a.cells) {
+			at = a.cells[k].Cell
+		} else if a.against != nil {
+			at = a.against.Cell
+		}
 		first = append(first, a.own(at, a.setOf(p, everywhere)))
 	}
 	if len(first) > 0 {
@@ -364,12 +395,21 @@ func (a *ailing) tryEach(ask askFunc, picks []partSet, everywhere bool) (all []a
 }
 
 // mendedByNone says what comes nearest, and what stands against it.
-func (a *ailing) mendedByNone() {
+func (a *ailing) mendedByNone(ask askFunc) {
 	if a.runs.Cut != "" {
 		a.cut()
 		return
 	}
 	if a.none(cmp.Or(a.refused, "no habit here mends it")); a.refused != "" {
+		return
+	}
+	for i, t := range a.tried[:len(a.singles)] {
+		if !t.complete { // it ended at the first cell that does not hold
+			a.tried[i] = a.try(ask, t.picks, false, counting)
+		}
+	}
+	if a.runs.Cut != "" {
+		a.cut()
 		return
 	}
 	var near *attempt
