@@ -23,12 +23,13 @@ import (
 // Without defects it makes no run.
 //
 // Habits mend a defect if in runs of all its cells, under the rules of their scenarios and under the habits, the
-// invariants hold; its faults were delivered, as many as the defect has and on the same targets, or else are when
-// they are injected by the numbers of their calls; the run of the fewest faults holds too; and whatever held in
-// other cells and without faults holds under the habits. Of equal cells one is run for the latter. Calls that only
-// fail, or time out before the work, in place of the defect's faults, break nothing under the habits that they do not
-// break for the same reason without, at each set of targets that the defect has: else they would hide the failure from
-// the agent. What is undecided is not mended, and must not break.
+// invariants hold; its faults were delivered, as many as the defect has and on the same targets, and on equal calls
+// where the agent makes them, or else are when they are injected by the numbers of their calls or by their
+// coordinates; the run of the fewest faults holds too; and whatever held in other cells and without faults holds under
+// the habits. Of equal cells one is run for the latter. Calls that only fail, or time out before the work, in place of
+// the defect's faults, break nothing under the habits that they do not break for the same reason without, at each set
+// of targets that the defect has: else they would hide the failure from the agent. What is undecided is not mended,
+// and must not break.
 //
 // Of an agent that does not repeat itself no cell of the defect may break in any of several runs. What breaks in some
 // trials without habits, also within a promised rate, may break under them, but not more often in a sequential test.
@@ -102,9 +103,10 @@ type heldCell struct {
 type curedRun struct {
 	calls  int // of tools
 	took   time.Duration
-	passed int64        // calls that passed what the agent is given
-	met    map[need]int // faults delivered on calls of the agent: by target, and by target and kind
-	spared []string     // the targets of those calls on which none was
+	passed int64              // calls that passed what the agent is given
+	met    map[need]int       // faults delivered on calls of the agent: by target, and by target and kind
+	spared []string           // the targets of those calls on which none was
+	asked  map[operation]bool // those calls: whether one of them met a fault
 }
 
 // HabitsOf returns those of all that a cure names, each on its tools alone, for [contract.RunOptions].Around and
@@ -238,7 +240,7 @@ func (c *curer) findHeld() {
 // such as looks, are none of the agent's: a fault on them does not reach it. Those with which they repeat what a fault
 // met are, and so are those of middleware that the agent has in its code.
 func curedRunOf(observations []*contract.Observation, passed int64, set habitSet) *curedRun {
-	run := &curedRun{passed: passed, met: map[need]int{}}
+	run := &curedRun{passed: passed, met: map[need]int{}, asked: map[operation]bool{}}
 	met := map[operation]bool{} // by the last call
 	for _, o := range observations {
 		run.took += o.Elapsed
@@ -253,6 +255,9 @@ func curedRunOf(observations []*contract.Observation, passed int64, set habitSet
 			op := operationOf(e)
 			own := set.has(e.Habit) && !met[op]
 			met[op] = e.Delivered && !own
+			if !own {
+				run.asked[op] = run.asked[op] || e.Delivered
+			}
 			switch {
 			case own:
 			case !e.Delivered && !slices.Contains(run.spared, e.Target):
@@ -448,7 +453,7 @@ func (a *ailing) findFewest(ask askFunc) {
 		}
 		broken := ask(a.with(run.request(run.set, run.swaps), nil))
 		if broken != nil && broken.judgedBy(at.Invariant).Broke {
-			a.fewest = run
+			a.fewest, run.Whole = run, broken
 		}
 		return
 	}
@@ -486,12 +491,19 @@ func targetsOf(needs map[need]int) (all []string) {
 }
 
 // byNumber is a cell whose faults are injected by the numbers of their calls in lane and target: a habit may change
-// the arguments, and with them the coordinates.
+// the arguments, and with them the coordinates. By those it is where habits add or spare calls: see byCalls.
 func (c *curer) byNumber(at *brokenCell) *source {
 	s := &source{Cell: at.Cell, Key: c.runOf(at.Cell) + " by number", Rules: c.runner.Rules(at.Scenario),
 		Whole: at.base, Random: true}
 	s.takeApart()
 	return s
+}
+
+// exactly is a source whose faults are injected by the coordinates of their calls.
+func (s *source) exactly() *source {
+	exact := *s
+	exact.Key, exact.Random = s.Key+" exactly", false
+	return &exact
 }
 
 // own is the run of a cell under the rules of its scenario and under habits.

@@ -83,6 +83,36 @@ func theCure(t *testing.T, m *contract.Matrix, budget Budget) (*contract.Report,
 	return r, r.Defects[0].Cure
 }
 
+// fourReads is an agent that reads a catalogue twice, then a price, and then what it does not use. The third read meets
+// a fault. What the agent says of the price is up to answer, which may read the catalogue again.
+func fourReads(f chaos.Fault, answer func(said string, err error, again func()) string) *contract.Matrix {
+	p := looker(nil)
+	p.when, p.fault = when.Nth(3), f
+	p.holds = func(_ *ledger, _, said string, o *contract.Observation) bool {
+		return said != "free" && called(o, "t0.get") <= 4 && o.Elapsed < 1100*time.Millisecond // no time for retries
+	}
+	m := lacking(p)
+	world := m.NewWorld
+	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+		w, err := world(ctx)
+		w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+			get := func(what string) (string, error) {
+				out, err := tools.CallTool(ctx, "t0.get", fmt.Appendf(nil, `{"order0":%q}`, what))
+				return string(out), err
+			}
+			again := func() { _, _ = get("catalogue") }
+			again()
+			again()
+			said, err := get("price")
+			said = answer(said, err, again)
+			_, _ = get("greeting")
+			return said, nil
+		}
+		return w, err
+	}
+	return m
+}
+
 func TestCureOfWhatHabitsCannotMend(t *testing.T) {
 	tests := []struct {
 		name, why string
@@ -125,6 +155,23 @@ func TestCureOfWhatHabitsCannotMend(t *testing.T) {
 			p.when, p.fault = when.Nth(2), fault.Replace(map[string]int{"price": 8})
 			return lacking(p)
 		}, why: "no habit here is known to mend it: under remembering equal reads its faults were undelivered in 2 of 2 cells"},
+		{name: "a habit moves the fault to a call that does not matter", m: func() *contract.Matrix {
+			return fourReads(fault.Replace(map[string]int{"price": 0}), func(said string, _ error, _ func()) string {
+				return map[bool]string{true: "free", false: said}[strings.Contains(said, `"price":0`)]
+			})
+		}, why: "no habit here mends it"},
+		{name: "where it does, the failures that another hides are those of the right call", m: func() *contract.Matrix {
+			return fourReads(fault.LoseReply(), func(said string, err error, again func()) string {
+				switch {
+				case errors.Is(err, fault.ErrUnavailable), err == nil && !strings.Contains(said, "error"):
+					return "fine"
+				case err != nil, strings.Contains(said, "unavailable"):
+					return "free"
+				}
+				again()
+				return "fine"
+			})
+		}, why: "under telling a tool's failure in a fixed form and remembering equal reads its cells hold, but fine-0 where its calls only fail breaks"},
 		{name: "a habit breaks what held", m: func() *contract.Matrix {
 			m := lacking(looker(looksUp(1)))
 			m.Invariants = append(m.Invariants, contract.Invariant{Name: "one-read", Severity: contract.Low,

@@ -70,23 +70,34 @@ func mean(sum contract.CureCost, runs int) contract.CureCost {
 	return contract.CureCost{Calls: sum.Calls / float64(runs), Time: sum.Time / time.Duration(runs)}
 }
 
-// under is what a run of a cell under habits says of it, and the run: own, or else the one by the numbers of the calls.
+// under is what a run of a cell under habits says of it, and the run: own, or else one by its calls.
 func (a *ailing) under(ask askFunc, at *brokenCell, set habitSet, own runRequest) (outcome, *runDigest) {
 	run := ask(own)
-	said := outcomeOf(run, at.Invariant, at.needs)
+	said := outcomeOf(run, at.base, at.Invariant, at.needs)
 	if said != unreached {
 		return said, run
 	}
-	s := a.byNumber(at)
-	if len(s.Parts) == 0 {
-		return said, run
+	if s := a.byNumber(at); len(s.Parts) > 0 {
+		return a.byCalls(ask, &sourceRun{source: s, set: firstParts(len(s.Parts))}, set, at.needs)
 	}
-	run = ask(a.with(s.request(firstParts(len(s.Parts)), nil), set))
-	return outcomeOf(run, at.Invariant, at.needs), run
+	return said, run
 }
 
-// outcomeOf is what a run says of an invariant that needs faults to break.
-func outcomeOf(run *runDigest, invariant string, needs map[need]int) outcome {
+// byCalls is what a run of faults under habits says: by the numbers of their calls, or where these are other calls, by
+// their coordinates.
+func (c *curer) byCalls(ask askFunc, f *sourceRun, set habitSet, needs map[need]int) (said outcome, run *runDigest) {
+	for _, s := range []*source{f.source, f.exactly()} {
+		run = ask(c.with(s.request(f.set, f.swaps), set))
+		said = outcomeOf(run, f.Whole, f.Cell.Invariant, needs)
+		if said != unreached || !run.Moved(f.Whole, targetsOf(needs)) {
+			break
+		}
+	}
+	return said, run
+}
+
+// outcomeOf is what a run says of an invariant that needs faults to break, as it did in another run.
+func outcomeOf(run, base *runDigest, invariant string, needs map[need]int) outcome {
 	if run == nil {
 		return notAsked
 	}
@@ -97,12 +108,26 @@ func outcomeOf(run *runDigest, invariant string, needs map[need]int) outcome {
 		return undecided
 	}
 	switch reaches, fewer := run.Reaches(needs); {
-	case !reaches:
+	case !reaches || run.Moved(base, targetsOf(needs)):
 		return unreached
 	case fewer:
 		return holdsWithFewer
 	}
 	return holds
+}
+
+// Moved reports whether a call to some targets that met a fault in another run is made here without one: a habit that
+// adds or spares calls may have moved the fault to a call that matters less.
+func (s *runDigest) Moved(base *runDigest, targets []string) bool {
+	if base == nil { // of an agent that does not repeat itself, other calls may meet them
+		return false
+	}
+	for op, met := range base.asked {
+		if hit, made := s.asked[op]; met && made && !hit && slices.Contains(targets, op.Target) {
+			return true
+		}
+	}
+	return false
 }
 
 // Reaches reports whether as many faults were delivered at each target, or fewer, since every call of it that was made
@@ -419,8 +444,8 @@ func (a *ailing) mendedByNone(ask askFunc) {
 			near = t
 		}
 		if t.complete && t.unreached > 0 && t.held+t.unreached == t.of {
-			a.d.Cure.Why = a.secrets.Text(fmt.Sprintf("no habit here is known to mend it: under %v its faults were undelivered in %d of %d cells",
-				t.set, t.unreached, t.of))
+			a.d.Cure.Why = a.secrets.Text(fmt.Sprintf("no habit here is known to mend it: under %v its faults were "+
+				"undelivered in %d of %d cells", t.set, t.unreached, t.of))
 		}
 	}
 	if near != nil {
