@@ -396,16 +396,20 @@ func (a *ailing) learn(ask askFunc) {
 	}
 	calls, passed := 0, int64(0)
 	requests := a.requests(a.cells, nil)
+	for k := 0; k < a.doubted(); k++ {
+		requests = append(requests, a.nth(a.cells[k%len(a.cells)].Cell, nil, 1+k/len(a.cells)))
+	}
 	inRounds(requests, len(requests))
-	for i := range a.cells {
-		at := &a.cells[i]
-		if at.base = ask(requests[i]); at.base == nil {
+	for i := range requests {
+		at, run := &a.cells[i%len(a.cells)], ask(requests[i])
+		if run == nil {
 			a.cut()
 			return
 		}
-		calls += at.base.calls
-		passed += at.base.passed
-		if !a.random && !at.base.judgedBy(at.Invariant).Broke {
+		at.base = cmp.Or(at.base, run)
+		calls += run.calls
+		passed += run.passed
+		if !a.random && !run.judgedBy(at.Invariant).Broke {
 			a.none("no habit tried: without habits " + at.String() + " did not break again")
 			return
 		}
@@ -424,6 +428,24 @@ func (a *ailing) learn(ask askFunc) {
 		a.findFewest(ask)
 		a.findFailing()
 	}
+}
+
+// doubted is how many more runs must break before an agent of which nobody has tried it is taken for one that repeats
+// itself: under an agent that breaks now and then, habits that do nothing seem to mend. Cells count too, unless trials
+// that met the same differed.
+func (a *ailing) doubted() int {
+	if a.random || a.report.Repeatable == "yes" {
+		return 0
+	}
+	broke := len(a.cells)
+	for _, at := range a.cells {
+		if !slices.ContainsFunc(a.report.Repeats, func(n contract.RepeatCount) bool {
+			return n.Scenario == at.Scenario && n.Groups > 0 && n.Alike == 0
+		}) {
+			broke += len(at.copies)
+		}
+	}
+	return leastCalm - broke
 }
 
 // findFewest finds the fewest faults of the defect in one of its cells, by the numbers of their calls.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -259,6 +260,44 @@ func TestCureOfWhatHabitsCannotMend(t *testing.T) {
 				assert.Empty(t, r.Cure.Habits)
 			}
 		})
+	}
+}
+
+// Nobody has tried whether the agent repeats itself: its two cells break in six more runs, or no habit is tried.
+func TestCureOfAnAgentThatBreaksNowAndThen(t *testing.T) {
+	for _, test := range []struct {
+		repeatable string
+		breaks     int64 // how often more
+		tried      bool
+	}{{"", 5, false}, {"", 1000, true}, {"yes", 1000, true}} {
+		m, left := lacking(looker(looksUp(1))), &atomic.Int64{}
+		world := m.NewWorld
+		m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+			w, err := world(ctx)
+			agent := w.Agent
+			w.Agent = func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
+				said, err := agent(ctx, prompt, tools)
+				if said == "failed" && left.Add(-1) < 0 {
+					said = `{"price":7}`
+				}
+				return said, err
+			}
+			return w, err
+		}
+		o := &Options{Run: contract.RunOptions{Harness: bubbled(t)}, Budget: Budget{Runs: 1000}}
+		left.Store(1000)
+		r, err := m.Run(t.Context(), &o.Run)
+		require.NoError(t, err)
+		require.NoError(t, Explain(t.Context(), m, r, o))
+		r.Repeatable = test.repeatable
+		left.Store(test.breaks)
+		require.NoError(t, Cure(t.Context(), m, r, o))
+		require.Len(t, r.Defects, 1)
+		c := r.Defects[0].Cure
+		assert.Equal(t, test.tried, len(c.Habits) > 0, c.Why)
+		if !test.tried {
+			assert.Equal(t, "no habit tried: without habits s0/fine-0/1 did not break again", c.Why)
+		}
 	}
 }
 
