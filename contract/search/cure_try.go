@@ -34,7 +34,7 @@ type attempt struct {
 	fewer     int               // see holdsWithFewer
 	usual     int               // cells with the answer of the calm run
 	cost      contract.CureCost // the sum
-	changes   bool              // a run differed from that without habits
+	changes   bool              // a run differed from that without habits, of those that were made
 	complete  bool              // it was not cut, and no cell ended it
 	refused   string            // by the cell that ended it
 }
@@ -150,9 +150,9 @@ type effort int
 
 const (
 	counting effort = iota // of all cells, in one round
-	learning               // up to the first that does not hold, but at least to one that the habits change
-	checking               // of one cell after the other, up to the first that does not hold
-	proving                // so too, in rounds; of a random agent, runs that no choice rested on
+	learning               // of one cell after the other, up to the first that does not hold
+	checking               // so too, first of those that likely do not
+	proving                // as learning, in rounds; of a random agent, runs that no choice rested on
 )
 
 // try makes the runs of the cells under some habits. Where one that does not hold ends it, those come first that
@@ -202,8 +202,6 @@ func (a *ailing) run(ask askFunc, t *attempt, cells []brokenCell, how effort) {
 	switch how {
 	case counting:
 		inRounds(requests, len(requests))
-	case learning:
-		inRounds(requests, 1)
 	case proving:
 		inRounds(requests, atOnce)
 	}
@@ -222,7 +220,7 @@ func (a *ailing) run(ask askFunc, t *attempt, cells []brokenCell, how effort) {
 		if said.held() {
 			t.holding = append(t.holding, i)
 		}
-		if t.held < t.of && how != counting && (how != learning || t.changes) {
+		if t.held < t.of && how != counting {
 			t.refused = said.of(at.String())
 			return
 		}
@@ -239,9 +237,9 @@ func (a *ailing) setOf(picks partSet, everywhere bool) habitSet {
 	return set.only(a.targets)
 }
 
-// differs reports whether a run shows that its habits did something.
+// differs reports whether a run shows that its habits did something. In real time two runs are never equally long.
 func (s *runDigest) differs(base *runDigest) bool {
-	return s.calls != base.calls || s.Answer != base.Answer || (s.took-base.took).Abs() >= time.Millisecond
+	return s.calls != base.calls || s.Answer != base.Answer || (s.took-base.took).Abs() >= brief
 }
 
 // requests are the runs of cells under habits.
