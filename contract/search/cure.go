@@ -23,12 +23,13 @@ import (
 // Without defects it makes no run.
 //
 // Habits mend a defect if in runs of all its cells, under the rules of their scenarios and under the habits, the
-// invariants hold; its faults were delivered, as many as the defect has and on the same targets, or else are when
-// they are injected by the numbers of their calls; the run of the fewest faults holds too; and whatever held in
-// other cells and without faults holds under the habits. Of equal cells one is run for the latter. Calls that only
-// fail, or time out before the work, in place of the defect's faults, break nothing under the habits that they do not
-// break for the same reason without, at each set of targets that the defect has: else they would hide the failure from
-// the agent. What is undecided is not mended, and must not break.
+// invariants hold; its faults were delivered, as many as the defect has and on the same targets, and on equal calls
+// where the agent makes them, or else are when they are injected by the numbers of their calls or by their
+// coordinates; the run of the fewest faults holds too; and whatever held in other cells and without faults holds under
+// the habits. Of equal cells one is run for the latter. Calls that only fail, or time out before the work, in place of
+// the defect's faults, break nothing under the habits that they do not break for the same reason without, at each set
+// of targets that the defect has: else they would hide the failure from the agent. What is undecided is not mended,
+// and must not break.
 //
 // Of an agent that does not repeat itself no cell of the defect may break in any of several runs. What breaks in some
 // trials without habits, also within a promised rate, may break under them, but not more often in a sequential test.
@@ -73,6 +74,7 @@ type ailing struct {
 	tried   []attempt  // those that were decided on
 	chosen  partSet    // the numbers of the habits that mend it
 	refused string     // what stood against habits under which its cells hold
+	against *heldCell  // the cell that did last; nil: none
 }
 
 // A sourceRun is a run of some faults of a source.
@@ -101,9 +103,10 @@ type heldCell struct {
 type curedRun struct {
 	calls  int // of tools
 	took   time.Duration
-	passed int64        // calls that passed what the agent is given
-	met    map[need]int // faults delivered on calls of the agent: by target, and by target and kind
-	spared []string     // the targets of those calls on which none was
+	passed int64              // calls that passed what the agent is given
+	met    map[need]int       // faults delivered on calls of the agent: by target, and by target and kind
+	spared []string           // the targets of those calls on which none was
+	asked  map[operation]bool // those calls: whether one of them met a fault
 }
 
 // HabitsOf returns those of all that a cure names, each on its tools alone, for [contract.RunOptions].Around and
@@ -237,7 +240,7 @@ func (c *curer) findHeld() {
 // such as looks, are none of the agent's: a fault on them does not reach it. Those with which they repeat what a fault
 // met are, and so are those of middleware that the agent has in its code.
 func curedRunOf(observations []*contract.Observation, passed int64, set habitSet) *curedRun {
-	run := &curedRun{passed: passed, met: map[need]int{}}
+	run := &curedRun{passed: passed, met: map[need]int{}, asked: map[operation]bool{}}
 	met := map[operation]bool{} // by the last call
 	for _, o := range observations {
 		run.took += o.Elapsed
@@ -252,6 +255,9 @@ func curedRunOf(observations []*contract.Observation, passed int64, set habitSet
 			op := operationOf(e)
 			own := set.has(e.Habit) && !met[op]
 			met[op] = e.Delivered && !own
+			if !own {
+				run.asked[op] = run.asked[op] || e.Delivered
+			}
 			switch {
 			case own:
 			case !e.Delivered && !slices.Contains(run.spared, e.Target):
@@ -390,16 +396,20 @@ func (a *ailing) learn(ask askFunc) {
 	}
 	calls, passed := 0, int64(0)
 	requests := a.requests(a.cells, nil)
+	for k := 0; k < a.doubted(); k++ {
+		requests = append(requests, a.nth(a.cells[k%len(a.cells)].Cell, nil, 1+k/len(a.cells)))
+	}
 	inRounds(requests, len(requests))
-	for i := range a.cells {
-		at := &a.cells[i]
-		if at.base = ask(requests[i]); at.base == nil {
+	for i := range requests {
+		at, run := &a.cells[i%len(a.cells)], ask(requests[i])
+		if run == nil {
 			a.cut()
 			return
 		}
-		calls += at.base.calls
-		passed += at.base.passed
-		if !a.random && !at.base.judgedBy(at.Invariant).Broke {
+		at.base = cmp.Or(at.base, run)
+		calls += run.calls
+		passed += run.passed
+		if !a.random && !run.judgedBy(at.Invariant).Broke {
 			a.none("no habit tried: without habits " + at.String() + " did not break again")
 			return
 		}
@@ -418,6 +428,24 @@ func (a *ailing) learn(ask askFunc) {
 		a.findFewest(ask)
 		a.findFailing()
 	}
+}
+
+// doubted is how many more runs must break before an agent of which nobody has tried it is taken for one that repeats
+// itself: under an agent that breaks now and then, habits that do nothing seem to mend. Cells count too, unless trials
+// that met the same differed.
+func (a *ailing) doubted() int {
+	if a.random || a.report.Repeatable == "yes" {
+		return 0
+	}
+	broke := len(a.cells)
+	for _, at := range a.cells {
+		if !slices.ContainsFunc(a.report.Repeats, func(n contract.RepeatCount) bool {
+			return n.Scenario == at.Scenario && n.Groups > 0 && n.Alike == 0
+		}) {
+			broke += len(at.copies)
+		}
+	}
+	return leastCalm - broke
 }
 
 // findFewest finds the fewest faults of the defect in one of its cells, by the numbers of their calls.
@@ -447,7 +475,7 @@ func (a *ailing) findFewest(ask askFunc) {
 		}
 		broken := ask(a.with(run.request(run.set, run.swaps), nil))
 		if broken != nil && broken.judgedBy(at.Invariant).Broke {
-			a.fewest = run
+			a.fewest, run.Whole = run, broken
 		}
 		return
 	}
@@ -485,12 +513,19 @@ func targetsOf(needs map[need]int) (all []string) {
 }
 
 // byNumber is a cell whose faults are injected by the numbers of their calls in lane and target: a habit may change
-// the arguments, and with them the coordinates.
+// the arguments, and with them the coordinates. By those it is where habits add or spare calls: see byCalls.
 func (c *curer) byNumber(at *brokenCell) *source {
 	s := &source{Cell: at.Cell, Key: c.runOf(at.Cell) + " by number", Rules: c.runner.Rules(at.Scenario),
 		Whole: at.base, Random: true}
 	s.takeApart()
 	return s
+}
+
+// exactly is a source whose faults are injected by the coordinates of their calls.
+func (s *source) exactly() *source {
+	exact := *s
+	exact.Key, exact.Random = s.Key+" exactly", false
+	return &exact
 }
 
 // own is the run of a cell under the rules of its scenario and under habits.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -83,6 +84,36 @@ func theCure(t *testing.T, m *contract.Matrix, budget Budget) (*contract.Report,
 	return r, r.Defects[0].Cure
 }
 
+// fourReads is an agent that reads a catalogue twice, then a price, and then what it does not use. The third read meets
+// a fault. What the agent says of the price is up to answer, which may read the catalogue again.
+func fourReads(f chaos.Fault, answer func(said string, err error, again func()) string) *contract.Matrix {
+	p := looker(nil)
+	p.when, p.fault = when.Nth(3), f
+	p.holds = func(_ *ledger, _, said string, o *contract.Observation) bool {
+		return said != "free" && called(o, "t0.get") <= 4 && o.Elapsed < 1100*time.Millisecond // no time for retries
+	}
+	m := lacking(p)
+	world := m.NewWorld
+	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+		w, err := world(ctx)
+		w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+			get := func(what string) (string, error) {
+				out, err := tools.CallTool(ctx, "t0.get", fmt.Appendf(nil, `{"order0":%q}`, what))
+				return string(out), err
+			}
+			again := func() { _, _ = get("catalogue") }
+			again()
+			again()
+			said, err := get("price")
+			said = answer(said, err, again)
+			_, _ = get("greeting")
+			return said, nil
+		}
+		return w, err
+	}
+	return m
+}
+
 func TestCureOfWhatHabitsCannotMend(t *testing.T) {
 	tests := []struct {
 		name, why string
@@ -125,6 +156,23 @@ func TestCureOfWhatHabitsCannotMend(t *testing.T) {
 			p.when, p.fault = when.Nth(2), fault.Replace(map[string]int{"price": 8})
 			return lacking(p)
 		}, why: "no habit here is known to mend it: under remembering equal reads its faults were undelivered in 2 of 2 cells"},
+		{name: "a habit moves the fault to a call that does not matter", m: func() *contract.Matrix {
+			return fourReads(fault.Replace(map[string]int{"price": 0}), func(said string, _ error, _ func()) string {
+				return map[bool]string{true: "free", false: said}[strings.Contains(said, `"price":0`)]
+			})
+		}, why: "no habit here mends it"},
+		{name: "where it does, the failures that another hides are those of the right call", m: func() *contract.Matrix {
+			return fourReads(fault.LoseReply(), func(said string, err error, again func()) string {
+				switch {
+				case errors.Is(err, fault.ErrUnavailable), err == nil && !strings.Contains(said, "error"):
+					return "fine"
+				case err != nil, strings.Contains(said, "unavailable"):
+					return "free"
+				}
+				again()
+				return "fine"
+			})
+		}, why: "under telling a tool's failure in a fixed form and remembering equal reads its cells hold, but fine-0 where its calls only fail breaks"},
 		{name: "a habit breaks what held", m: func() *contract.Matrix {
 			m := lacking(looker(looksUp(1)))
 			m.Invariants = append(m.Invariants, contract.Invariant{Name: "one-read", Severity: contract.Low,
@@ -138,6 +186,11 @@ func TestCureOfWhatHabitsCannotMend(t *testing.T) {
 		}, why: "under bounded retries with back-off its cells hold, but s0/one-read/1 breaks"},
 		{name: "a habit only hides the failure", m: func() *contract.Matrix {
 			return lacking(trusting(func(_ string, err error) bool { return err == nil }))
+		}, why: "under telling a tool's failure in a fixed form its cells hold, but fine-0 where its calls only fail breaks"},
+		{name: "it hides the failure, and nothing held that it could break", m: func() *contract.Matrix {
+			m := lacking(trusting(func(_ string, err error) bool { return err == nil }))
+			m.Scenarios = m.Scenarios[1:]
+			return m
 		}, why: "under telling a tool's failure in a fixed form its cells hold, but fine-0 where its calls only fail breaks"},
 		{name: "it hides one that another reason broke before", m: func() *contract.Matrix {
 			p := trusting(func(_ string, err error) bool { return err == nil })
@@ -207,6 +260,63 @@ func TestCureOfWhatHabitsCannotMend(t *testing.T) {
 				assert.Empty(t, r.Cure.Habits)
 			}
 		})
+	}
+}
+
+// Nobody has tried whether the agent repeats itself: its two cells break in six more runs, or no habit is tried.
+func TestCureOfAnAgentThatBreaksNowAndThen(t *testing.T) {
+	for _, test := range []struct {
+		repeatable string
+		breaks     int64 // how often more
+		tried      bool
+	}{{"", 5, false}, {"", 1000, true}, {"yes", 1000, true}} {
+		m, left := lacking(looker(looksUp(1))), &atomic.Int64{}
+		world := m.NewWorld
+		m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+			w, err := world(ctx)
+			agent := w.Agent
+			w.Agent = func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
+				said, err := agent(ctx, prompt, tools)
+				if said == "failed" && left.Add(-1) < 0 {
+					said = `{"price":7}`
+				}
+				return said, err
+			}
+			return w, err
+		}
+		o := &Options{Run: contract.RunOptions{Harness: bubbled(t)}, Budget: Budget{Runs: 1000}}
+		left.Store(1000)
+		r, err := m.Run(t.Context(), &o.Run)
+		require.NoError(t, err)
+		require.NoError(t, Explain(t.Context(), m, r, o))
+		r.Repeatable = test.repeatable
+		left.Store(test.breaks)
+		require.NoError(t, Cure(t.Context(), m, r, o))
+		require.Len(t, r.Defects, 1)
+		c := r.Defects[0].Cure
+		assert.Equal(t, test.tried, len(c.Habits) > 0, c.Why)
+		if !test.tried {
+			assert.Equal(t, "no habit tried: without habits s0/fine-0/1 did not break again", c.Why)
+		}
+	}
+}
+
+// A habit is tried up to the first cell in which it does not hold. Of a defect that none mends the others count as well.
+func TestCureCountsWhereTheNearestHolds(t *testing.T) {
+	for _, lastsFirst := range []bool{false, true} {
+		m := lacking(looker(looksUp(1)))
+		m.Scenarios = append(m.Scenarios, contract.Under("lasts", chaos.Rule{Target: "t0.get", Fault: fault.Fail(fault.ErrUnavailable)}))
+		if lastsFirst {
+			slices.Reverse(m.Scenarios)
+		}
+		_, c := theCure(t, m, Budget{Runs: 1000})
+		assert.Equal(t, "no habit here mends it", c.Why)
+		require.Len(t, c.Nearest, 1)
+		assert.Equal(t, "bounded-retries", c.Nearest[0].Name)
+		assert.Equal(t, []int{2, 4}, []int{c.Held, c.Cells})
+		for _, p := range c.Places {
+			assert.Equal(t, map[string]int{"s0": 2, "lasts": 0}[p.Scenario], p.Held, p.Scenario)
+		}
 	}
 }
 

@@ -34,7 +34,7 @@ type attempt struct {
 	fewer     int               // see holdsWithFewer
 	usual     int               // cells with the answer of the calm run
 	cost      contract.CureCost // the sum
-	changes   bool              // a run differed from that without habits
+	changes   bool              // a run differed from that without habits, of those that were made
 	complete  bool              // it was not cut, and no cell ended it
 	refused   string            // by the cell that ended it
 }
@@ -70,23 +70,34 @@ func mean(sum contract.CureCost, runs int) contract.CureCost {
 	return contract.CureCost{Calls: sum.Calls / float64(runs), Time: sum.Time / time.Duration(runs)}
 }
 
-// under is what a run of a cell under habits says of it, and the run: own, or else the one by the numbers of the calls.
+// under is what a run of a cell under habits says of it, and the run: own, or else one by its calls.
 func (a *ailing) under(ask askFunc, at *brokenCell, set habitSet, own runRequest) (outcome, *runDigest) {
 	run := ask(own)
-	said := outcomeOf(run, at.Invariant, at.needs)
+	said := outcomeOf(run, at.base, at.Invariant, at.needs)
 	if said != unreached {
 		return said, run
 	}
-	s := a.byNumber(at)
-	if len(s.Parts) == 0 {
-		return said, run
+	if s := a.byNumber(at); len(s.Parts) > 0 {
+		return a.byCalls(ask, &sourceRun{source: s, set: firstParts(len(s.Parts))}, set, at.needs)
 	}
-	run = ask(a.with(s.request(firstParts(len(s.Parts)), nil), set))
-	return outcomeOf(run, at.Invariant, at.needs), run
+	return said, run
 }
 
-// outcomeOf is what a run says of an invariant that needs faults to break.
-func outcomeOf(run *runDigest, invariant string, needs map[need]int) outcome {
+// byCalls is what a run of faults under habits says: by the numbers of their calls, or where these are other calls, by
+// their coordinates.
+func (c *curer) byCalls(ask askFunc, f *sourceRun, set habitSet, needs map[need]int) (said outcome, run *runDigest) {
+	for _, s := range []*source{f.source, f.exactly()} {
+		run = ask(c.with(s.request(f.set, f.swaps), set))
+		said = outcomeOf(run, f.Whole, f.Cell.Invariant, needs)
+		if said != unreached || !run.Moved(f.Whole, targetsOf(needs)) {
+			break
+		}
+	}
+	return said, run
+}
+
+// outcomeOf is what a run says of an invariant that needs faults to break, as it did in another run.
+func outcomeOf(run, base *runDigest, invariant string, needs map[need]int) outcome {
 	if run == nil {
 		return notAsked
 	}
@@ -97,12 +108,26 @@ func outcomeOf(run *runDigest, invariant string, needs map[need]int) outcome {
 		return undecided
 	}
 	switch reaches, fewer := run.Reaches(needs); {
-	case !reaches:
+	case !reaches || run.Moved(base, targetsOf(needs)):
 		return unreached
 	case fewer:
 		return holdsWithFewer
 	}
 	return holds
+}
+
+// Moved reports whether a call to some targets that met a fault in another run is made here without one: a habit that
+// adds or spares calls may have moved the fault to a call that matters less.
+func (s *runDigest) Moved(base *runDigest, targets []string) bool {
+	if base == nil { // of an agent that does not repeat itself, other calls may meet them
+		return false
+	}
+	for op, met := range base.asked {
+		if hit, made := s.asked[op]; met && made && !hit && slices.Contains(targets, op.Target) {
+			return true
+		}
+	}
+	return false
 }
 
 // Reaches reports whether as many faults were delivered at each target, or fewer, since every call of it that was made
@@ -124,22 +149,47 @@ func (s *runDigest) Reaches(needs map[need]int) (reaches, fewer bool) {
 type effort int
 
 const (
-	exploring effort = iota // of all cells, in one round
-	checking                // of one cell after the other, up to the first that does not hold
-	proving                 // so too, in rounds; of a random agent, runs that no choice rested on
+	counting effort = iota // of all cells, in one round
+	learning               // of one cell after the other, up to the first that does not hold
+	checking               // so too, first of those that likely do not
+	proving                // as learning, in rounds; of a random agent, runs that no choice rested on
 )
 
-// try makes the runs of the cells under some habits. What stood against others comes first, where it can end it.
+// try makes the runs of the cells under some habits. Where one that does not hold ends it, those come first that
+// likely do not.
 func (a *ailing) try(ask askFunc, picks partSet, everywhere bool, how effort) attempt {
 	t := attempt{picks: picks, set: a.setOf(picks, everywhere)}
-	if how == checking && a.refused != "" && !a.random {
-		run := ask(a.own(a.held[0].Cell, t.set))
-		if run == nil || a.held[0].brokenIn(run) != "" {
-			return t
+	cells := a.cells
+	if how == checking && !a.random {
+		if k := a.hardest(picks); k < len(cells) {
+			cells = slices.Insert(slices.Delete(slices.Clone(cells), k, k+1), 0, cells[k])
+			first := t
+			if a.run(ask, &first, cells[:1], how); !first.complete {
+				return first
+			}
+		}
+		if a.against != nil {
+			run := ask(a.own(a.against.Cell, t.set))
+			if run == nil || a.against.brokenIn(run) != "" {
+				return t
+			}
 		}
 	}
-	a.run(ask, &t, a.cells, how)
+	a.run(ask, &t, cells, how)
 	return t
+}
+
+// hardest is the number of the cell in which some habits most likely do not hold: of the first ones in which each
+// alone does not, the last. It is that of cells if one of the habits holds in all.
+func (a *ailing) hardest(picks partSet) (at int) {
+	for _, habit := range picks {
+		n, holding := 0, a.singles[habit].holding
+		for n < len(holding) && holding[n] == n {
+			n++
+		}
+		at = max(at, n)
+	}
+	return at
 }
 
 // run makes the runs of cells under the habits of an attempt.
@@ -150,7 +200,7 @@ func (a *ailing) run(ask askFunc, t *attempt, cells []brokenCell, how effort) {
 	}
 	requests := a.requests(cells, t.set)
 	switch how {
-	case exploring:
+	case counting:
 		inRounds(requests, len(requests))
 	case proving:
 		inRounds(requests, atOnce)
@@ -169,7 +219,8 @@ func (a *ailing) run(ask askFunc, t *attempt, cells []brokenCell, how effort) {
 		t.changes = t.changes || run.differs(at.base)
 		if said.held() {
 			t.holding = append(t.holding, i)
-		} else if how != exploring {
+		}
+		if t.held < t.of && how != counting {
 			t.refused = said.of(at.String())
 			return
 		}
@@ -186,9 +237,9 @@ func (a *ailing) setOf(picks partSet, everywhere bool) habitSet {
 	return set.only(a.targets)
 }
 
-// differs reports whether a run shows that its habits did something.
+// differs reports whether a run shows that its habits did something. In real time two runs are never equally long.
 func (s *runDigest) differs(base *runDigest) bool {
-	return s.calls != base.calls || s.Answer != base.Answer || (s.took-base.took).Abs() >= time.Millisecond
+	return s.calls != base.calls || s.Answer != base.Answer || (s.took-base.took).Abs() >= brief
 }
 
 // requests are the runs of cells under habits.
@@ -216,7 +267,7 @@ const atOnce = 3
 func (a *ailing) trySingles() (tasks []task) {
 	a.singles = make([]attempt, len(a.habits))
 	for i := range a.habits {
-		tasks = append(tasks, func(ask askFunc) { a.singles[i] = a.try(ask, partSet{i}, false, exploring) })
+		tasks = append(tasks, func(ask askFunc) { a.singles[i] = a.try(ask, partSet{i}, false, learning) })
 	}
 	return tasks
 }
@@ -313,7 +364,7 @@ func (a *ailing) chooseMore(ask askFunc) {
 			return
 		}
 	}
-	a.mendedByNone()
+	a.mendedByNone(ask)
 }
 
 // only puts habits on those of some tools on which they can act, where there are any.
@@ -343,15 +394,18 @@ func (a *ailing) changeTogether(ask askFunc, inert partSet) bool {
 // tryEach tries habits one after the other. Those that have no tools but the defect's are not tried everywhere again.
 // The first runs of all are made in one round.
 func (a *ailing) tryEach(ask askFunc, picks []partSet, everywhere bool) (all []attempt) {
-	at := a.cells[0].Cell
-	if a.refused != "" {
-		at = a.held[0].Cell
-	}
 	picks = slices.DeleteFunc(slices.Clone(picks), func(p partSet) bool {
+		at := a.cells[0].Cell
 		return everywhere && a.own(at, a.setOf(p, true)).Key == a.own(at, a.setOf(p, false)).Key
 	})
 	var first []runRequest
 	for _, p := range picks {
+		at := a.cells[0].Cell
+		if k := a.hardest(p); k < len(a.cells) {
+			at = a.cells[k].Cell
+		} else if a.against != nil {
+			at = a.against.Cell
+		}
 		first = append(first, a.own(at, a.setOf(p, everywhere)))
 	}
 	if len(first) > 0 {
@@ -364,12 +418,21 @@ func (a *ailing) tryEach(ask askFunc, picks []partSet, everywhere bool) (all []a
 }
 
 // mendedByNone says what comes nearest, and what stands against it.
-func (a *ailing) mendedByNone() {
+func (a *ailing) mendedByNone(ask askFunc) {
 	if a.runs.Cut != "" {
 		a.cut()
 		return
 	}
 	if a.none(cmp.Or(a.refused, "no habit here mends it")); a.refused != "" {
+		return
+	}
+	for i, t := range a.tried[:len(a.singles)] {
+		if !t.complete { // it ended at the first cell that does not hold
+			a.tried[i] = a.try(ask, t.picks, false, counting)
+		}
+	}
+	if a.runs.Cut != "" {
+		a.cut()
 		return
 	}
 	var near *attempt
@@ -379,8 +442,8 @@ func (a *ailing) mendedByNone() {
 			near = t
 		}
 		if t.complete && t.unreached > 0 && t.held+t.unreached == t.of {
-			a.d.Cure.Why = a.secrets.Text(fmt.Sprintf("no habit here is known to mend it: under %v its faults were undelivered in %d of %d cells",
-				t.set, t.unreached, t.of))
+			a.d.Cure.Why = a.secrets.Text(fmt.Sprintf("no habit here is known to mend it: under %v its faults were "+
+				"undelivered in %d of %d cells", t.set, t.unreached, t.of))
 		}
 	}
 	if near != nil {

@@ -19,8 +19,7 @@ func (c *curer) verify(ask askFunc, set habitSet, copies bool, all ...*ailing) (
 	cure = &contract.Cure{Habits: set, Random: c.random}
 	for _, a := range all {
 		if f := a.fewest; f != nil {
-			run := ask(c.with(f.request(f.set, f.swaps), set))
-			if said := outcomeOf(run, f.Cell.Invariant, c.needsOf(a.d.Deliveries, nil)); !said.held() {
+			if said, _ := c.byCalls(ask, f, set, c.needsOf(a.d.Deliveries, nil)); !said.held() {
 				return nil, said.of("the run of its fewest faults")
 			}
 		}
@@ -39,7 +38,7 @@ func (c *curer) verify(ask askFunc, set habitSet, copies bool, all ...*ailing) (
 		}
 	}
 	cure.Cost = mean(cure.Cost, cure.Cells)
-	if refused = c.verifyHeld(ask, set, cure); refused == "" {
+	if refused = c.verifyHeld(ask, set, cure, all); refused == "" {
 		refused = c.verifyVaried(ask, set, all)
 	}
 	if refused == "" {
@@ -100,6 +99,10 @@ func (c *curer) verifyFailures(ask askFunc, set habitSet, f *sourceRun) (refused
 		where := []string{" where its calls only fail", " where its calls time out before the work"}[n]
 		nth := func(set habitSet, n int) runRequest { return c.with(f.request(f.set, fails).numbered(n), set) }
 		base, run := c.pair(ask, nth, set, 0)
+		if base != nil && run != nil && !c.random && run.Moved(base, targetsOf(base.met)) {
+			f = &sourceRun{source: f.exactly(), set: f.set}
+			base, run = c.pair(ask, nth, set, 0)
+		}
 		if base == nil || run == nil {
 			return cutShort
 		}
@@ -166,7 +169,7 @@ func (o outcome) of(what string) string {
 
 // verifyHeld makes the runs in which nothing broke under habits, and counts them. What stood against other habits comes
 // first.
-func (c *curer) verifyHeld(ask askFunc, set habitSet, cure *contract.Cure) (refused string) {
+func (c *curer) verifyHeld(ask askFunc, set habitSet, cure *contract.Cure, all []*ailing) (refused string) {
 	held := c.held
 	var requests []runRequest
 	for _, h := range held {
@@ -182,6 +185,9 @@ func (c *curer) verifyHeld(ask askFunc, set habitSet, cure *contract.Cure) (refu
 		nth := func(set habitSet, n int) runRequest { return c.nth(h.Cell, set, n) }
 		if refused := h.brokenIn(run); refused != "" && (!c.random || c.oftener(ask, nth, set, broken)) {
 			c.held = slices.Insert(slices.Delete(slices.Clone(held), i, i+1), 0, h)
+			for _, a := range all {
+				a.against = &h
+			}
 			return refused
 		}
 		cure.Kept++
@@ -325,7 +331,7 @@ func (a *ailing) sample(ask askFunc, t *attempt, first, most int, enough func() 
 	for n := range most {
 		at := &a.cells[n%len(a.cells)]
 		run := ask(a.nth(at.Cell, t.set, first+n/len(a.cells)))
-		switch said := outcomeOf(run, at.Invariant, at.needs); said {
+		switch said := outcomeOf(run, nil, at.Invariant, at.needs); said {
 		case notAsked:
 			return false
 		case unreached:
