@@ -254,8 +254,9 @@ func TestLateWork(t *testing.T) {
 	}
 }
 
-// A state that does not come is not waited for longer than a call.
+// A state that does not come is not waited for longer than a call, and nothing is called where nothing shows what it does.
 func TestStateThatDoesNotCome(t *testing.T) {
+	var calls atomic.Int64
 	tool := auditTool(t, func(o *audit.Options) {
 		world := o.NewWorld
 		o.Timeout = time.Second
@@ -264,9 +265,10 @@ func TestStateThatDoesNotCome(t *testing.T) {
 			w.State = func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }
 			return w, err
 		}
-	}, func(context.Context, *ledger, json.RawMessage, int) error { return nil })
+	}, func(context.Context, *ledger, json.RawMessage, int) error { calls.Add(1); return nil })
 	assert.Equal(t, audit.Unknown, tool.Verdict)
 	assert.Contains(t, tool.Why, "the state could not be read: context deadline exceeded")
+	assert.Zero(t, calls.Load())
 }
 
 // What one run showed is looked at again: by chance it may not be so.
