@@ -428,8 +428,10 @@ func TestAuditRefuses(t *testing.T) {
 			[]string{`"--alow"`, "COMMAND and --url", "--url is", "--example is", "--secret is", "--proxy is", "--reads is", "--every is", "none.json", "none/a.html", "state is given twice"}},
 		"a token for a command":   {[]string{"--token", "SHOP_API_TOKEN", "--", "server"}, 3, []string{"--header or --token is without --url"}},
 		"a proxy for a URL":       {[]string{"--url", "http://127.0.0.1:1", "--proxy", "A=http://127.0.0.1:1"}, 3, []string{"--proxy is with --url"}},
-		"no such program":         {[]string{"--allow", "x", "--", "./no-such-program"}, 4, []string{"no-such-program"}},
+		"no such program":         {[]string{"--allow", "x", "--", "./no-such-program"}, 4, []string{"shakedown-mcp: the server did not start: ", "no-such-program"}},
 		"no such tool":            {[]string{"--allow", "refnd", "--", self(t)}, 3, []string{"refnd", "refund"}},
+		"a state elsewhere":       {[]string{"--state-url", "localhost:8080/state", "--", "server"}, 3, []string{`--state-url is "localhost:8080/state"`}},
+		"a duration of no unit":   {[]string{"--timeout", "5", "--", "server"}, 3, []string{`--timeout is "5"`, "such as 10s"}},
 		"a file that is two":      {[]string{"--html", "x.out", "--junit", "x.out", "--", "server"}, 3, []string{"x.out is named twice"}},
 		"the state of a resource": {[]string{"--state-resource", "shop://no", "--allow", "refund", "--", self(t)}, 2, []string{"the state could not be read"}},
 	} {

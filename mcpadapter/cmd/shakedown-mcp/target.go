@@ -122,9 +122,8 @@ func (t *target) begin(ctx context.Context) (err error) {
 		DisableStandaloneSSE: true}
 	var own *process
 	if t.of.url == "" {
-		own, err = t.of.start(t.env)
-		if err != nil {
-			return err
+		if own, err = t.of.start(t.env); err != nil {
+			return fmt.Errorf("shakedown-mcp: the server did not start: %w", err)
 		}
 		transport = &mcp.IOTransport{Reader: io.NopCloser(own.out), Writer: own}
 	}
