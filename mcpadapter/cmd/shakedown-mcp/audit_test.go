@@ -82,6 +82,13 @@ func shopTools() *mcp.Server {
 		}
 		return nil, map[string]any{"answer": text}, err
 	})
+	mcp.AddTool(s, &mcp.Tool{Name: "looks"}, func(ctx context.Context, _ *mcp.CallToolRequest, in payment) (*mcp.CallToolResult, any, error) {
+		text, err := ask(ctx, http.MethodGet, "/v1/payments", "") // and then does the work, if it is not done
+		if path := "/v1/payments/" + in.Payment + "/looks"; err == nil && !strings.Contains(text, path) {
+			text, err = ask(ctx, http.MethodPost, path, "made of the arguments")
+		}
+		return nil, map[string]any{"answer": text}, err
+	})
 	mcp.AddTool(s, &mcp.Tool{Name: "list", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
 		func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
 			text, err := ask(ctx, http.MethodGet, "/v1/payments", "")
@@ -243,6 +250,23 @@ func TestAuditIntercepts(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), "shakedown-*.pem"))
 	require.NoError(t, err)
 	assert.Empty(t, left)
+}
+
+// An answer in place of an API does not change by what was done: what a tool that reads would do with an API is not known.
+func TestAuditWithoutAnAPI(t *testing.T) {
+	newShop(t)
+	for _, tc := range []struct {
+		tool string
+		want audit.Verdict
+		why  string
+	}{
+		{"refund", audit.Doubles, "the work is done more than once"},
+		{"looks", audit.Unknown, "the server reads from the API before it does work"},
+	} {
+		_, tools, said := auditOf(t, "--proxy", `SHOP_API={"id":"r1"}`, "--allow", tc.tool, "--", self(t))
+		assert.Equal(t, tc.want, tools[tc.tool].Verdict, "%s: %s", tc.tool, said)
+		assert.Contains(t, tools[tc.tool].Why, tc.why, tc.tool)
+	}
 }
 
 // The state of the API itself, in each way in which it can be read, and what is known of it with and without a first state.

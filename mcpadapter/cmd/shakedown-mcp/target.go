@@ -43,6 +43,10 @@ type target struct {
 	proxies []*audit.Proxy
 	ends    []func() error // of what serves the proxies
 	env     []string       // by which the server finds them
+
+	// Of --proxy with an answer in place of an API: whether the server has read since the state was read, and whether
+	// it then did work, about which an API would have told it something else the second time.
+	asked, guessed atomic.Bool
 }
 
 // open makes a world in which the server has just begun.
@@ -64,7 +68,12 @@ func (t *target) serveProxies(ctx context.Context) error {
 	for _, p := range t.of.proxies {
 		to := p.to
 		if p.answer != "" {
-			at, err := t.serve(ctx, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			at, err := t.serve(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodGet {
+					t.asked.Store(true)
+				} else if t.asked.Load() {
+					t.guessed.Store(true)
+				}
 				w.Header().Set("Content-Type", "application/json")
 				_, _ = io.WriteString(w, p.answer)
 			}))
@@ -180,6 +189,7 @@ func (t *target) close() (err error) {
 		err = errors.Join(err, end())
 	}
 	t.proxies, t.ends, t.env = nil, nil, nil
+	t.guessed.Store(false)
 	return err
 }
 
@@ -261,6 +271,11 @@ func (t *target) resource(ctx context.Context) (any, error) {
 
 // requests is what has reached the proxies, by name.
 func (t *target) requests(ctx context.Context) (any, error) {
+	t.asked.Store(false)
+	if t.guessed.Load() {
+		return nil, errors.New("shakedown-mcp: the server reads from the API before it does work, and the answer of --proxy does " +
+			"not show what was done: give --proxy an API")
+	}
 	all := map[string]any{}
 	for i, p := range t.proxies {
 		v, err := p.State(ctx)
