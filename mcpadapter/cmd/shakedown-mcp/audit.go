@@ -201,11 +201,9 @@ func (a *auditing) read(args []string) error {
 	a.command = command
 	demand := func(ok bool, flag, found, allowed string) { wrong.Demand(ok, flag, fielderror.Found(found), allowed) }
 	demand((len(command) == 0) != (a.url == ""), "COMMAND and --url", "both, or neither", "one of them")
-	for name, at := range map[string]string{"--url": a.url, "--state-url": a.stateURL} {
-		u, err := url.Parse(at)
-		web := err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
-		wrong.Demand(at == "" || web, name, redact.Address(at), "http or https, host and path")
-	}
+	u, err := url.Parse(a.url)
+	web := err == nil && (u.Scheme == "http" || u.Scheme == "https")
+	wrong.Demand(a.url == "" || web, "--url", redact.Address(a.url), "http or https, host and path")
 	demand(a.url != "" || len(a.header) == 0, "--header or --token", "without --url", "with --url")
 	demand(a.url == "" || len(a.proxies) == 0, "--proxy", "with --url", "with a command, which is told the address")
 	states := 0

@@ -44,8 +44,7 @@ type target struct {
 	ends    []func() error // of what serves the proxies
 	env     []string       // by which the server finds them
 
-	// Of --proxy with an answer in place of an API: whether the server has read since the state was read, and whether
-	// it then did work, about which an API would have told it something else the second time.
+	// Whether the server has read, since the state was read, from an API that only --proxy answers for, and then did work.
 	asked, guessed atomic.Bool
 }
 
@@ -273,8 +272,8 @@ func (t *target) resource(ctx context.Context) (any, error) {
 func (t *target) requests(ctx context.Context) (any, error) {
 	t.asked.Store(false)
 	if t.guessed.Load() {
-		return nil, errors.New("shakedown-mcp: the server reads from the API before it does work, and the answer of --proxy does " +
-			"not show what was done: give --proxy an API")
+		return nil, errors.New("shakedown-mcp: the server reads from the API before it does work, " +
+			"and --proxy has no API to tell what was done")
 	}
 	all := map[string]any{}
 	for i, p := range t.proxies {
