@@ -44,7 +44,7 @@ type target struct {
 	ends    []func() error // of what serves the proxies
 	env     []string       // by which the server finds them
 
-	// Whether the server has read, since the state was read, from an API that only --proxy answers for, and then did work.
+	// Whether the server has read, since the last state, from an API that only --proxy answers for, and then did work.
 	asked, guessed atomic.Bool
 }
 
@@ -270,11 +270,6 @@ func (t *target) resource(ctx context.Context) (any, error) {
 
 // requests is what has reached the proxies, by name.
 func (t *target) requests(ctx context.Context) (any, error) {
-	t.asked.Store(false)
-	if t.guessed.Load() {
-		return nil, errors.New("shakedown-mcp: the server reads from the API before it does work, " +
-			"and --proxy has no API to tell what was done")
-	}
 	all := map[string]any{}
 	for i, p := range t.proxies {
 		v, err := p.State(ctx)
@@ -282,6 +277,10 @@ func (t *target) requests(ctx context.Context) (any, error) {
 			return nil, err
 		}
 		all[t.of.proxies[i].name] = v
+	}
+	if t.asked.Store(false); t.guessed.Load() {
+		return nil, errors.New("shakedown-mcp: the server reads from the API before it does work, " +
+			"and --proxy has no API to tell what was done")
 	}
 	return all, nil
 }
