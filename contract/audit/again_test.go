@@ -173,6 +173,45 @@ func TestDeleteNotFound(t *testing.T) {
 	assert.Contains(t, tool.Mend, "deleting what is gone succeeds")
 }
 
+// A lock that a cancelled call leaves is no work that is done again, also where the state shows it: no repeated call did any.
+// Where repeated calls fail and do a part of the work each time, it is.
+func TestLockLeft(t *testing.T) {
+	for _, tc := range []struct {
+		reason  string
+		refused int // what a call that is refused adds
+		want    audit.Verdict
+		says    string
+		claim   audit.Standing
+	}{
+		{"the refused calls do nothing", 0, audit.Wedged, "the call fails 4 times: locked", audit.NotDecided},
+		{"each refused call does the work", 1, audit.Doubles, `the work is done more than once: "/done" is 4, and after one call 1`, audit.Contradicted},
+	} {
+		claims := func(o *audit.Options) { o.Claims = map[string]audit.Claims{"t": {Idempotent: new(true)}} }
+		tool := auditTool(t, claims, func(ctx context.Context, l *ledger, _ json.RawMessage, _ int) error {
+			switch before := l.add("locked", 1); {
+			case before > 0:
+				l.add("locked", -1)
+				l.add("done", tc.refused)
+				return errors.New("locked")
+			case l.add("done", 0) > 0:
+				l.add("locked", -1)
+				return nil
+			}
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			l.add("done", 1)
+			l.add("locked", -1)
+			return nil
+		})
+		i := slices.IndexFunc(tool.Evidence, func(e audit.Evidence) bool { return e.Treatment == "cancelled" })
+		assert.Equal(t, tc.says, tool.Evidence[i].Why, tc.reason)
+		assert.Equal(t, []any{tc.want, tc.want, tc.claim}, []any{tool.Verdict, verdicts(tool)["cancelled"], tool.Idempotent}, tc.reason)
+	}
+}
+
 // Work that is done later than Settle is not seen.
 func TestSettle(t *testing.T) {
 	for _, tc := range []struct {
@@ -215,8 +254,9 @@ func TestLateWork(t *testing.T) {
 	}
 }
 
-// A state that does not come is not waited for longer than a call.
+// A state that does not come is not waited for longer than a call, and nothing is called where nothing shows what it does.
 func TestStateThatDoesNotCome(t *testing.T) {
+	var calls atomic.Int64
 	tool := auditTool(t, func(o *audit.Options) {
 		world := o.NewWorld
 		o.Timeout = time.Second
@@ -225,9 +265,10 @@ func TestStateThatDoesNotCome(t *testing.T) {
 			w.State = func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }
 			return w, err
 		}
-	}, func(context.Context, *ledger, json.RawMessage, int) error { return nil })
+	}, func(context.Context, *ledger, json.RawMessage, int) error { calls.Add(1); return nil })
 	assert.Equal(t, audit.Unknown, tool.Verdict)
 	assert.Contains(t, tool.Why, "the state could not be read: context deadline exceeded")
+	assert.Zero(t, calls.Load())
 }
 
 // What one run showed is looked at again: by chance it may not be so.

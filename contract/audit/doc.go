@@ -43,7 +43,7 @@
 // every call that was made.
 //
 // An audit is a [contract.Matrix] ([Matrix]), with a scenario for each tool and treatment, so run files and all
-// reports work for it. A treatment takes 3 to 20 worlds. Under go test use contracttest.AuditRetries, in
+// reports work for it. A treatment takes 3 to 70 worlds. Under go test use contracttest.AuditRetries, in
 // virtual time.
 //
 // Stability: may change.

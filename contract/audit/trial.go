@@ -335,7 +335,9 @@ func (t *trial) visit(ctx context.Context, of string, calls func(before any)) (b
 		}
 	}()
 	t.world, t.of, t.tools = world, of, chaos.WrapRegistry(world.Tools, nil)
-	before = t.state(ctx, "before")
+	if before = t.state(ctx, "before"); t.found.verdict != "" {
+		return before, nil // nothing is called where no state could tell what it does
+	}
 	began := time.Now()
 	calls(before)
 	t.settle(ctx)
@@ -424,6 +426,8 @@ func (t *trial) judge(after any) {
 	whole := t.looked && same(t.middle, once) // the first call did all of its work
 	// Then what has changed since, the second call changed; or a restart, or what goes on in a call that was given up.
 	second := whole && t.treatment.name != restarting && t.treatment.name != inTheMiddle
+	// What is there more is then the first call's, such as a lock that it took and was cancelled with.
+	idle := t.failed != nil && t.looked && same(t.middle, after)
 	fails := ""
 	if t.failed != nil {
 		fails = fmt.Sprintf("the call fails %d times: %s", mostCalls, usercode.ErrorText(t.failed))
@@ -444,7 +448,7 @@ func (t *trial) judge(after any) {
 	switch {
 	case !t.o.fresh() && (why != "" || same(before, once)):
 		t.conclude(Unknown, cmp.Or(why, "the first call changed nothing: its work may have been done before"))
-	case why == "" && moved && d.more && !reordered:
+	case why == "" && moved && d.more && !reordered && !idle:
 		t.conclude(Doubles, "the work is done more than once: "+d.text)
 	case t.failed != nil && why == "" && !moved && !same(before, once):
 		t.conclude(Wedged, "the work was done once, and a caller who lost the reply does not learn it: "+fails)

@@ -26,9 +26,9 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
+	"github.com/shakedown-go/shakedown/internal/cmdline"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/mcpadapter"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy/tokenhash"
@@ -74,10 +74,7 @@ func (p *Program) Run(ctx context.Context, args []string, getenv func(string) st
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprintf(out, "%s [FLAGS]\n  serves tools over MCP, on standard input and output or over HTTP.\n\n  %s\n", p.Name, p.Example)
-		f.VisitAll(func(f *flag.Flag) {
-			value, usage := flag.UnquoteUsage(f)
-			fmt.Fprintf(out, "\n  %s\n        %s\n", strings.TrimSpace("--"+f.Name+" "+value), usage)
-		})
+		cmdline.Print(out, f)
 		fmt.Fprint(out, "\nSHAKEDOWN_MCP_MODE and SHAKEDOWN_MCP_ENABLE_WRITE let clients write; SHAKEDOWN_MCP_TOKEN or\n"+
 			"SHAKEDOWN_MCP_TOKENS_FILE say who may call over HTTP.\n"+
 			"Exit status: 0 its client left or it was interrupted; 3 wrong use; 4 it could not do its work.\n")

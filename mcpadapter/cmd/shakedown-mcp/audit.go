@@ -114,10 +114,11 @@ func (a *auditing) declare() {
 		"the server works on nothing of value")
 	f.BoolVar(&a.dry, "dry", false, "list what would be called, and call nothing")
 	f.DurationVar(&o.Every, "every", 0, "wait for a `DURATION` such as 500ms before each call")
-	f.DurationVar(&o.Timeout, "timeout", 0, "the `DURATION` after which a call is given up; left out: 30s")
-	f.DurationVar(&o.Settle, "settle", 0, "the `DURATION` after the last call until the state is read; "+
+	f.DurationVar(&o.Timeout, "timeout", 0, "the `DURATION`, such as 10s, after which a call is given up; left out: 30s")
+	f.DurationVar(&o.Settle, "settle", 0, "the `DURATION`, such as 1s, after the last call until the state is read; "+
 		"left out: twice that of a call, and 50ms at least")
-	f.IntVar(&o.Cancellations, "cancellations", 0, "cancel a call at that `NUMBER` of moments; left out: 8")
+	f.IntVar(&o.Cancellations, "cancellations", 0, "cancel a call at that `NUMBER` of moments, "+
+		"and at as many where the state changes; left out: 8")
 	f.StringVar(&o.StateTool, "state-tool", "", "the state is the result of the tool of that `NAME`")
 	f.StringVar(&a.stateResource, "state-resource", "", "the state is the resource of that `URI`")
 	f.StringVar(&a.stateURL, "state-url", "", "the state is what a GET of `URL` returns, as JSON")
@@ -131,7 +132,7 @@ func (a *auditing) declare() {
 		return err
 	})
 	f.StringVar(&a.reset, "reset", "", "a shell `COMMAND` that brings what the server stores to its first state; "+
-		"it runs before each world, while the server is ended")
+		"it runs before each world, while the COMMAND of the server is ended")
 	f.Func("example", "the arguments of a call that succeeds: `TOOL=JSON`; may be repeated", func(s string) error {
 		tool, args, _ := strings.Cut(s, "=")
 		o.Example[tool] = json.RawMessage(args)
@@ -381,7 +382,7 @@ func (a *auditing) stateNote() string {
 	for _, p := range a.proxies {
 		name := p.name
 		if p.answer != "" {
-			name += " (there is no API: --proxy answers each)"
+			name += " (there is no API: --proxy gives each the same answer, whatever was done before)"
 		}
 		apis = append(apis, name)
 	}

@@ -82,6 +82,13 @@ func shopTools() *mcp.Server {
 		}
 		return nil, map[string]any{"answer": text}, err
 	})
+	mcp.AddTool(s, &mcp.Tool{Name: "looks"}, func(ctx context.Context, _ *mcp.CallToolRequest, in payment) (*mcp.CallToolResult, any, error) {
+		text, err := ask(ctx, http.MethodGet, "/v1/payments", "") // and then does the work, if it is not done
+		if path := "/v1/payments/" + in.Payment + "/looks"; err == nil && !strings.Contains(text, path) {
+			text, err = ask(ctx, http.MethodPost, path, "made of the arguments")
+		}
+		return nil, map[string]any{"answer": text}, err
+	})
 	mcp.AddTool(s, &mcp.Tool{Name: "list", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
 		func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
 			text, err := ask(ctx, http.MethodGet, "/v1/payments", "")
@@ -243,6 +250,23 @@ func TestAuditIntercepts(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), "shakedown-*.pem"))
 	require.NoError(t, err)
 	assert.Empty(t, left)
+}
+
+// An answer in place of an API does not change by what was done: what a tool that reads would do with an API is not known.
+func TestAuditWithoutAnAPI(t *testing.T) {
+	newShop(t)
+	for _, tc := range []struct {
+		tool string
+		want audit.Verdict
+		why  string
+	}{
+		{"refund", audit.Doubles, "the work is done more than once"},
+		{"looks", audit.Unknown, "the server reads from the API before it does work"},
+	} {
+		_, tools, said := auditOf(t, "--proxy", `SHOP_API={"id":"r1"}`, "--allow", tc.tool, "--", self(t))
+		assert.Equal(t, tc.want, tools[tc.tool].Verdict, "%s: %s", tc.tool, said)
+		assert.Contains(t, tools[tc.tool].Why, tc.why, tc.tool)
+	}
 }
 
 // The state of the API itself, in each way in which it can be read, and what is known of it with and without a first state.
@@ -426,10 +450,13 @@ func TestAuditRefuses(t *testing.T) {
 		"all at once": {[]string{"--url", "ftp://u:s3cret@host", "--alow", "x", "--state-url", "http://host", "--state-tool", "list", "--example", "refund=[", "--secret", "NOT_SET",
 			"--proxy", "A=nowhere", "--reads", "[", "--every", "soon", "--examples", "none.json", "--session", "none.json", "--html", "none/a.html", "--", "server"}, 3,
 			[]string{`"--alow"`, "COMMAND and --url", "--url is", "--example is", "--secret is", "--proxy is", "--reads is", "--every is", "none.json", "none/a.html", "state is given twice"}},
-		"a token for a command":   {[]string{"--token", "SHOP_API_TOKEN", "--", "server"}, 3, []string{"--header or --token is without --url"}},
-		"a proxy for a URL":       {[]string{"--url", "http://127.0.0.1:1", "--proxy", "A=http://127.0.0.1:1"}, 3, []string{"--proxy is with --url"}},
-		"no such program":         {[]string{"--allow", "x", "--", "./no-such-program"}, 4, []string{"no-such-program"}},
-		"no such tool":            {[]string{"--allow", "refnd", "--", self(t)}, 3, []string{"refnd", "refund"}},
+		"a token for a command": {[]string{"--token", "SHOP_API_TOKEN", "--", "server"}, 3, []string{"--header or --token is without --url"}},
+		"a proxy for a URL":     {[]string{"--url", "http://127.0.0.1:1", "--proxy", "A=http://127.0.0.1:1"}, 3, []string{"--proxy is with --url"}},
+		"no such program":       {[]string{"--allow", "x", "--", "./no-such-program"}, 4, []string{"shakedown-mcp: the server did not start: ", "no-such-program"}},
+		"no such tool":          {[]string{"--allow", "refnd", "--", self(t)}, 3, []string{"refnd", "refund"}},
+		"a state elsewhere": {[]string{"--state-url", "localhost:8080/state", "--allow", "refund", "--", self(t)}, 2,
+			[]string{`State url is "localhost:8080/state"; allowed: an absolute http or https URL`, "twice: unknown (0 calls)"}},
+		"a duration of no unit":   {[]string{"--timeout", "5", "--", "server"}, 3, []string{`--timeout is "5"`, "such as 10s"}},
 		"a file that is two":      {[]string{"--html", "x.out", "--junit", "x.out", "--", "server"}, 3, []string{"x.out is named twice"}},
 		"the state of a resource": {[]string{"--state-resource", "shop://no", "--allow", "refund", "--", self(t)}, 2, []string{"the state could not be read"}},
 	} {

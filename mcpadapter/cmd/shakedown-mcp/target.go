@@ -43,6 +43,9 @@ type target struct {
 	proxies []*audit.Proxy
 	ends    []func() error // of what serves the proxies
 	env     []string       // by which the server finds them
+
+	// Whether the server has read, since the last state, from an API that only --proxy answers for, and then did work.
+	asked, guessed atomic.Bool
 }
 
 // open makes a world in which the server has just begun.
@@ -64,7 +67,12 @@ func (t *target) serveProxies(ctx context.Context) error {
 	for _, p := range t.of.proxies {
 		to := p.to
 		if p.answer != "" {
-			at, err := t.serve(ctx, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			at, err := t.serve(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodGet {
+					t.asked.Store(true)
+				} else if t.asked.Load() {
+					t.guessed.Store(true)
+				}
 				w.Header().Set("Content-Type", "application/json")
 				_, _ = io.WriteString(w, p.answer)
 			}))
@@ -122,9 +130,8 @@ func (t *target) begin(ctx context.Context) (err error) {
 		DisableStandaloneSSE: true}
 	var own *process
 	if t.of.url == "" {
-		own, err = t.of.start(t.env)
-		if err != nil {
-			return err
+		if own, err = t.of.start(t.env); err != nil {
+			return fmt.Errorf("shakedown-mcp: the server did not start: %w", err)
 		}
 		transport = &mcp.IOTransport{Reader: io.NopCloser(own.out), Writer: own}
 	}
@@ -181,6 +188,7 @@ func (t *target) close() (err error) {
 		err = errors.Join(err, end())
 	}
 	t.proxies, t.ends, t.env = nil, nil, nil
+	t.guessed.Store(false)
 	return err
 }
 
@@ -269,6 +277,10 @@ func (t *target) requests(ctx context.Context) (any, error) {
 			return nil, err
 		}
 		all[t.of.proxies[i].name] = v
+	}
+	if t.asked.Store(false); t.guessed.Load() {
+		return nil, errors.New("shakedown-mcp: the server reads from the API before it does work, " +
+			"and --proxy has no API to tell what was done")
 	}
 	return all, nil
 }
