@@ -167,7 +167,7 @@ func (w *worker) judge(ctx context.Context, q *inquiry, s *run) ruling {
 func evidence(r *CellReport, p *compiledInvariant, found ruling, s *run) *Observation {
 	at := found.at
 	if at < 0 && s.partial == nil {
-		at = len(s.observations) - 1
+		at = s.lastDelivered()
 	}
 	o := s.partial
 	if at >= 0 {
@@ -182,6 +182,16 @@ func evidence(r *CellReport, p *compiledInvariant, found ruling, s *run) *Observ
 		_ = p.addCalm(&own, at) // what is missing is the cell's Why
 	}
 	return &own
+}
+
+// lastDelivered is the number of the last observation in which a fault was delivered, or else of the last one.
+func (s *run) lastDelivered() int {
+	for i, o := range slices.Backward(s.observations) {
+		if o.Original != nil || slices.ContainsFunc(o.Events, func(e chaos.Event) bool { return e.Delivered }) {
+			return i
+		}
+	}
+	return len(s.observations) - 1
 }
 
 // whyUndelivered says why no fault was delivered in a cell with faults.

@@ -57,6 +57,34 @@ func TestObservationsAreThoseOfTheWholeRun(t *testing.T) {
 	}
 }
 
+// Of a cell that holds, the run that met a fault says more than the last one.
+func TestEvidenceOfACellThatHolds(t *testing.T) {
+	for _, row := range []struct {
+		why   string
+		fault int // the call that fails, from 0; -1: none
+		want  string
+	}{
+		{"no fault: the last prompt", -1, "c"},
+		{"a fault at the first prompt", 0, "a"},
+		{"at the second", 1, "b"},
+		{"at a call that nobody makes", 3, "c"},
+	} {
+		m := matrix(t, func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+			_, _ = tellsTime(ctx, "", tools)
+			return "it is late", nil
+		}, func(m *contract.Matrix) {
+			m.Prompts = []string{"a", "b", "c"}
+			if row.fault >= 0 {
+				m.Scenarios[0] = stormy()
+				m.Scenarios[0].Rules[0].When = ordinal(row.fault)
+			}
+		})
+		c := run(t, m, &contract.RunOptions{Keep: contract.KeepAll}).Cells[0]
+		require.NotNil(t, c.Evidence, row.why)
+		assert.Equal(t, row.want, c.Evidence.Prompt, row.why)
+	}
+}
+
 // TestTextsThatAreNotUTF8: the names in a report of a matrix with such names hold in a file. Two names that differ in such bytes stay two.
 func TestTextsThatAreNotUTF8(t *testing.T) {
 	odd, other := "clock\xff", "clock\xfe"

@@ -57,8 +57,8 @@ type CellReport struct {
 	LateCalls int `json:"lateCalls,omitempty"`
 	// Abandoned reports whether user code did not end and its goroutine was left behind.
 	Abandoned bool `json:"abandoned,omitempty"`
-	// Evidence is the observation that decided, or the last one; nil if the
-	// [KeepPolicy] does not retain it.
+	// Evidence is the observation that decided; or the last one in which a fault was delivered, or else the
+	// last one. nil if the [KeepPolicy] does not retain it.
 	Evidence *Observation `json:"evidence,omitempty"`
 	// Calm are the answers to all prompts in trial 1 of a scenario in which nothing is broken: what the
 	// agent does without faults, for whoever shows another cell beside it. Their events lack
