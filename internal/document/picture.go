@@ -75,6 +75,7 @@ type pictureRow struct {
 	bars      [][]*bar // by run
 	levels    int      // of bars that overlap
 	differs   string   // what the first run did otherwise than the second
+	faults    []string // the kinds that were delivered in the first run
 }
 
 // A bar is a call at its place, in shares of the width of a run.
@@ -216,6 +217,9 @@ func (r *pictureRow) finish() {
 			if b.Effect == "done" {
 				done[i]++
 			}
+			if i == 0 && b.Fault != "" && !b.Idle && !slices.Contains(r.faults, b.Fault) {
+				r.faults = append(r.faults, b.Fault)
+			}
 		}
 		r.levels = max(r.levels, len(ends))
 	}
@@ -228,6 +232,14 @@ func (r *pictureRow) finish() {
 	case is != calm:
 		r.differs = fmt.Sprintf("called %d×, calm %d×", is, calm)
 	}
+}
+
+// behind is what stands behind a row in a text, where bars have no room for the names of their faults.
+func (r *pictureRow) behind() string {
+	if len(r.faults) == 0 {
+		return r.differs
+	}
+	return strings.TrimSuffix(markFault+" "+Clean(strings.Join(r.faults, ", "))+"; "+r.differs, "; ")
 }
 
 // legend explains the marks that occur.
@@ -291,11 +303,11 @@ func (p *Picture) text() (lines []string) {
 			for _, bars := range r.bars {
 				parts = append(parts, barsText(bars, level, columns))
 			}
-			name, differs := strings.Repeat("  ", r.depth)+r.name, r.differs
+			name, behind := strings.Repeat("  ", r.depth)+r.name, r.behind()
 			if level > 0 {
-				name, differs = "", ""
+				name, behind = "", ""
 			}
-			line(name, parts, differs)
+			line(name, parts, behind)
 		}
 	}
 	for _, r := range p.Runs {

@@ -41,7 +41,13 @@ func TestPictureAsText(t *testing.T) {
 			{Target: "pay", End: 8 * second, Wait: 6 * second, Failed: true, Fault: "lost_reply", Effect: "done"},
 			{Target: "pay", Start: 8 * second, End: 10 * second, Attempt: 2, Effect: "done"}}},
 			"agent  ────────────────────────────x\n" +
-				"pay     ▒▒▒▒░░░░░░░░░░░░↯●┄2█████●"},
+				"pay     ▒▒▒▒░░░░░░░░░░░░↯●┄2█████●      ↯ lost_reply"},
+		{"kinds of faults stand behind, each once, before what the run did otherwise than the calm one", [][]Call{
+			{{Target: "pay", End: second, Fault: "late", Effect: "done"}, {Target: "pay", Start: second, End: second, Fault: "late", Effect: "done"},
+				{Target: "pay", Start: second, End: second, Fault: "null"}, {Target: "pay", Start: second, End: second, Fault: "idle", Idle: true}},
+			{{Target: "pay", Effect: "done"}}},
+			"agent  ─────────────────────────────x   ────x\n" +
+				"pay     ███████████████↯● █↯● █↯ █-      █●                              ↯ late, null; done 2×, calm 1×"},
 		{"what a call calls stands below it", [][]Call{{{Target: "outer", End: 3 * second}, {Target: "other", Caller: "outer", Start: second, End: second}, {Target: "last", Start: 3 * second, End: 4 * second}}},
 			"agent    ────────────────────────────x\n" +
 				"outer     ██████████████████\n" +
@@ -74,7 +80,7 @@ func TestPictureLosesNoCall(t *testing.T) {
 		calls = append(calls, Call{Target: "a", Fault: "late", Effect: "done"})
 	}
 	got := drawnText(calls)
-	assert.Equal(t, 60, strings.Count(got, markFault))
+	assert.Equal(t, 60, strings.Count(got, markFault+markDone))
 	p := &Picture{Runs: []Run{{Calls: calls}}}
 	assert.Equal(t, 60, strings.Count(string(p.svg()), "<rect"))
 }
