@@ -238,6 +238,12 @@ func TestNothingRunsUnasked(t *testing.T) {
 	require.NoError(t, err)
 	_, err = audit.Run(t.Context(), o(func(o *audit.Options) { o.Allow = []string{"dorp"} }), nil)
 	assert.ErrorContains(t, err, "drop", "a name that is no tool")
+	_, err = audit.Run(t.Context(), o(func(o *audit.Options) {
+		o.Sandbox, o.Claims["add"], o.Claims["state"] = true, o.Claims["drop"], o.Claims["drop"]
+	}), nil)
+	assert.EqualError(t, err, "audit: Allow is no tool that may be called; drop: it claims to be destructive, and is not allowed by its name, "+
+		"add: it claims to be destructive, and is not allowed by its name, state: it claims to be destructive, and is not allowed by its name; "+
+		"allowed: the name of a tool: Sandbox is set, and allows none of these")
 	assert.Empty(t, calls)
 
 	run(t, o(func(o *audit.Options) { o.Sandbox, o.StateTool = true, "state" }))

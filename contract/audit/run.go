@@ -62,13 +62,17 @@ func Matrix(ctx context.Context, o *Options) (*contract.Matrix, *Listing, error)
 	l.cases = map[string]trialCase{}
 	m := &contract.Matrix{Name: "audit", SkipStateProbe: true, Secrets: own.Secrets,
 		Invariants: []contract.Invariant{{Name: Invariant, Severity: contract.Critical, Check: check}}}
-	why, taken := "", map[string]bool{}
+	refused, taken := []string{}, map[string]bool{}
 	for i := range l.Tools {
 		m.Scenarios = append(m.Scenarios, l.scenarios(&own, i, taken)...)
-		why += "; " + l.Tools[i].Tool + ": " + l.Tools[i].Refused
+		refused = append(refused, l.Tools[i].Tool+": "+l.Tools[i].Refused)
 	}
 	if len(m.Scenarios) == 0 {
-		return nil, nil, fields.Wrong("Allow", fielderror.Found("no tool that may be called"+why), "the name of a tool, or Sandbox")
+		allowed := "the name of a tool, or Sandbox"
+		if own.Sandbox {
+			allowed = "the name of a tool: Sandbox is set, and allows none of these"
+		}
+		return nil, nil, fields.Wrong("Allow", fielderror.Found("no tool that may be called; "+text.Some(refused, 3)), allowed)
 	}
 	w := &contract.World{Tools: l.listed, Agent: l.agent(&own)}
 	if own.NewWorld == nil {
