@@ -17,7 +17,8 @@ import (
 // work. Of two calls at once each has its own. A success uses the key up, so that two wanted equal effects are two. A
 // failure uses it up only if the tool says that it did nothing ([ErrNotDone]), since many services answer the same for
 // ever to the key of a payment that was declined; the words of a failure do not.
-// A key is random, and in virtual time the same in each run of a cell. The name is "idempotency-key".
+// A key is random, so that no two processes send a server the same one; an agent with this habit then does not repeat
+// itself. In virtual time, where no server is met, it is the same in each run of a cell. The name is "idempotency-key".
 func IdempotencyKeys(o *Options) *Habit {
 	return o.habit(&Habit{
 		Name: "idempotency-key", Does: "an idempotency key",
