@@ -92,13 +92,6 @@ type brokenCell struct {
 	base   *runDigest      // without habits
 }
 
-// A heldCell is a cell with the other invariants that held in its run.
-type heldCell struct {
-	contract.Cell
-	held  []string
-	lived []string // did not break, though no fault was delivered or they were undecided
-}
-
 // A curedRun is what is kept of a run of a curer besides.
 type curedRun struct {
 	calls  int // of tools
@@ -196,43 +189,6 @@ func (c *curer) abstainOrAct(h *habits.Habit) {
 		c.abstained = append(c.abstained, h.Name+": "+strings.Join(reasons, "; "))
 	} else {
 		c.habits = append(c.habits, own)
-	}
-}
-
-// findHeld lists the runs of the report, of copies one, with what held in them. Of a random agent a field of which a
-// cell broke is not among them, since its cells hold now and then: see verifyVaried.
-func (c *curer) findHeld() {
-	broke := map[[2]string]bool{}
-	for i := range c.report.Cells {
-		r := &c.report.Cells[i]
-		at := [2]string{r.Cell.Scenario, r.Cell.Invariant}
-		broke[at] = broke[at] || r.Violated
-	}
-	runs, copies := map[string]int{}, map[string]bool{}
-	for i := range c.report.Cells {
-		r := &c.report.Cells[i]
-		if broke[[2]string{r.Cell.Scenario, r.Cell.Invariant}] && c.random {
-			continue
-		}
-		if r.Violated || r.State == contract.NotRun {
-			continue
-		}
-		run, copied := c.runOf(r.Cell), c.copyOf(r)
-		at, known := runs[run]
-		switch {
-		case known:
-		case copies[copied]:
-			continue
-		default:
-			at, runs[run], copies[copied] = len(c.held), len(c.held), true
-			c.held = append(c.held, heldCell{Cell: r.Cell})
-		}
-		h := &c.held[at]
-		if r.State == contract.Held {
-			h.held = append(h.held, r.Cell.Invariant)
-		} else {
-			h.lived = append(h.lived, r.Cell.Invariant)
-		}
 	}
 }
 

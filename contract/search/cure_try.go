@@ -219,8 +219,7 @@ func (a *ailing) run(ask askFunc, t *attempt, cells []brokenCell, how effort) {
 		t.changes = t.changes || run.differs(at.base)
 		if said.held() {
 			t.holding = append(t.holding, i)
-		}
-		if t.held < t.of && how != counting {
+		} else if how != counting {
 			t.refused = said.of(at.String())
 			return
 		}
