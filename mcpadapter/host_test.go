@@ -115,7 +115,7 @@ func TestCatalogueHasTheHostsOwnKinds(t *testing.T) {
 	res, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uriCatalogue})
 	require.NoError(t, err)
 	assert.Contains(t, res.Contents[0].Text, `"does": "The till does not close."`)
-	assert.Equal(t, 1, strings.Count(res.Contents[0].Text, `"kind": "mcp_cut"`))
+	assert.Equal(t, 1, strings.Count(res.Contents[0].Text, `"kind": "mcp_wrong_id"`))
 
 	h.Plans = &planjson.Options{Rows: []*catalog.Row{row, row}}
 	_, err = NewServer(h, nil)

@@ -35,10 +35,10 @@ func BenchmarkTransport(b *testing.B) {
 	msg, err := jsonrpc.DecodeMessage([]byte(`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"echo","arguments":{"text":"` + strings.Repeat("x", 1000) + `"}}}`))
 	require.NoError(b, err)
 	for name, ctx := range map[string]context.Context{
-		"no injector":        b.Context(),
-		"an idle injector":   chaos.NewContext(b.Context(), chaos.NewInjector(1, nil)),
-		"a recording one":    chaos.NewContext(b.Context(), chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true})),
-		"a fault that edits": chaos.NewContext(b.Context(), injectorOf(b, chaos.Rule{Target: "mcp/send/*", Fault: Oversize(10)})),
+		"no injector":       b.Context(),
+		"an idle injector":  chaos.NewContext(b.Context(), chaos.NewInjector(1, nil)),
+		"a recording one":   chaos.NewContext(b.Context(), chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true})),
+		"a fault that adds": chaos.NewContext(b.Context(), injectorOf(b, chaos.Rule{Target: "mcp/send/*", Fault: FloodListChanged(1)})),
 	} {
 		b.Run(name, func(b *testing.B) {
 			conn, err := Transport(toHole{}, nil).Connect(b.Context())

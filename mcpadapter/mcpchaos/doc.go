@@ -28,7 +28,7 @@
 //
 // Of results, for middleware: [UnsetError], [HideTool], [RemoveTool],
 // [ChangeDescription]. Of messages, for a transport: [Drop], [Duplicate],
-// [Corrupt], [InsertGarbage], [ChangeID], [Oversize], [FloodListChanged], [Cut].
+// [Corrupt], [InsertGarbage], [ChangeID], [FloodListChanged].
 //
 // The faults of package chaos/fault work in both places, and [Rows] lets plans in JSON
 // name those of this one. In a transport a delay delays a message and all behind it, and

@@ -3,7 +3,6 @@ package mcpchaos
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 
@@ -55,16 +54,6 @@ type notices struct {
 	Count int `json:"count" bounds:"min=1,max=10000" doc:"notifications after the message"`
 }
 
-// Cut breaks the connection at a message, which is lost: the SDK sees the other
-// end close.
-func Cut() chaos.Fault { return cut.Of(catalog.None{}) }
-
-var cut = &catalog.Fail[catalog.None]{
-	Row: protocolRow(catalog.Row{Kind: "mcp_cut", Doc: "The connection breaks at a message.",
-		Go: "mcpchaos.Cut()", Persistence: chaos.Permanent}),
-	Fail: func(chaos.Call, catalog.None) error { return io.ErrUnexpectedEOF },
-}
-
 // drawCut is the salt of the draw: ASCII for "corrupt".
 const drawCut = 0x636f7272757074
 
@@ -110,69 +99,14 @@ var wrongID = messageRow(catalog.Row{Kind: "mcp_wrong_id",
 	Doc: "A request or response has an id that no request has.",
 	Go:  "mcpchaos.ChangeID()",
 }, false, func(_ catalog.None, _ chaos.Call, text string) ([]string, error) {
-	return edited(text, func(message *jsonedit.Value) error {
-		id := message.Get("id")
-		if id == nil {
-			return errors.New("the message has no id")
-		}
-		id.Put(jsonedit.Quote("x" + strings.Trim(string(id.Bytes()), `"`))) // the SDKs count
-		return nil
-	})
-})
-
-// Oversize makes a message longer by a number of bytes, from 1 to 64 MiB. The
-// padding is in the _meta of its parameters or result, which readers may
-// ignore. The reader decides whether the message is too long: see
-// [Options.MaxLine]. A protocol error has no _meta and is not changed.
-func Oversize(bytes int) chaos.Fault { return oversized.Of(padding{bytes}) }
-
-var oversized = messageRow(catalog.Row{Kind: "mcp_oversized",
-	Doc: "A message is much longer.",
-	Go:  "mcpchaos.Oversize(bytes)", Example: `{"bytes":1048576}`, Persistence: chaos.Permanent,
-}, false, func(p padding, _ chaos.Call, text string) ([]string, error) {
-	return edited(text, func(message *jsonedit.Value) error { return pad(message, p.Bytes) })
-})
-
-type padding struct {
-	Bytes int `json:"bytes" bounds:"min=1,max=67108864" doc:"bytes that the message is longer"`
-}
-
-// edited returns a message with changed members.
-func edited(text string, change func(message *jsonedit.Value) error) ([]string, error) {
 	message, ok := jsonedit.ParseValue([]byte(text))
 	if !ok || message.Kind() != jsonedit.Object {
 		return nil, errors.New("the message is no JSON object")
 	}
-	err := change(message)
-	return []string{string(message.Bytes())}, err
-}
-
-// pad adds bytes to a message, in the _meta of its parameters or result.
-func pad(message *jsonedit.Value, bytes int) error {
-	var inner *jsonedit.Value
-	if message.Get("method") != nil {
-		inner = objectIn(message, "params")
-	} else if message.Get("result") != nil {
-		inner = objectIn(message, "result")
+	id := message.Get("id")
+	if id == nil {
+		return nil, errors.New("the message has no id")
 	}
-	switch meta := objectIn(inner, "_meta"); {
-	case inner == nil:
-		return errors.New("the message has no parameters or result that could be longer")
-	case meta == nil:
-		return errors.New("the message has a _meta that is no object")
-	default:
-		meta.SetText("padding", strings.Repeat("x", bytes))
-		return nil
-	}
-}
-
-// objectIn is the member of that name, made if there is none or it is null; nil: it is no object.
-func objectIn(of *jsonedit.Value, name string) *jsonedit.Value {
-	if kind := of.Get(name).Kind(); kind == 0 || kind == jsonedit.Null {
-		of.Set(name, jsonedit.Of(struct{}{}))
-	}
-	if member := of.Get(name); member.Kind() == jsonedit.Object {
-		return member
-	}
-	return nil
-}
+	id.Put(jsonedit.Quote("x" + strings.Trim(string(id.Bytes()), `"`))) // the SDKs count
+	return []string{string(message.Bytes())}, nil
+})

@@ -1,7 +1,6 @@
 package mcpchaos
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,21 +24,11 @@ type Options struct {
 	// request. A message that belongs to no request sent from here uses the context
 	// of Connect.
 	Injector *chaos.Injector
-	// MaxLine is the length in bytes above which a received message breaks the
-	// connection, as in the SDK's own transports. 0: [mcp.DefaultMaxLineLength];
-	// negative: no limit.
-	MaxLine int
-}
-
-func (o *Options) orDefault() Options {
-	full := *cmp.Or(o, &Options{})
-	full.MaxLine = cmp.Or(full.MaxLine, mcp.DefaultMaxLineLength)
-	return full
 }
 
 // injector returns the injector that applies, or nil.
 func (o *Options) injector(ctx context.Context) *chaos.Injector {
-	if o.Injector != nil {
+	if o != nil && o.Injector != nil {
 		return o.Injector
 	}
 	return chaos.FromContext(ctx)
@@ -49,10 +38,9 @@ func (o *Options) injector(ctx context.Context) *chaos.Injector {
 // an injection point. The caller gets an injected error; the peer is not
 // reached.
 func Sending(o *Options) mcp.Middleware {
-	full := o.orDefault()
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			return cross(ctx, &full, next, method, req)
+			return cross(ctx, o, next, method, req)
 		}
 	}
 }
@@ -62,10 +50,9 @@ func Sending(o *Options) mcp.Middleware {
 // error: a [*jsonrpc.Error] keeps its code, any other becomes an internal
 // error, -32603, with its text.
 func Receiving(o *Options) mcp.Middleware {
-	full := o.orDefault()
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			res, err := cross(ctx, &full, next, method, req)
+			res, err := cross(ctx, o, next, method, req)
 			err = usercode.Sound(err) // of a handler
 			var wire *jsonrpc.Error
 			if err != nil && errors.Is(err, chaos.ErrInjected) && !errors.As(err, &wire) {

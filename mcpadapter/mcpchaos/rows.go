@@ -16,8 +16,8 @@ import (
 func Rows() []*catalog.Row {
 	return catalog.List(
 		errorUnset, toolRemoved, toolHidden, descriptionChanged,
-		dropped, duplicated, flood, cut,
-		corrupted, garbage, wrongID, oversized)
+		dropped, duplicated, flood,
+		corrupted, garbage, wrongID)
 }
 
 // protocolRow completes a row with what most faults of the protocol share.

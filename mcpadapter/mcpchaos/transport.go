@@ -26,12 +26,12 @@ import (
 // A line that is no message cannot be sent through the SDK's transports. Faults
 // that make such lines apply to received messages, so wrap the end that reads.
 func Transport(inner mcp.Transport, o *Options) mcp.Transport {
-	return &transport{inner, o.orDefault()}
+	return &transport{inner, o}
 }
 
 type transport struct {
 	inner   mcp.Transport
-	options Options
+	options *Options // nil: the zero value
 }
 
 // Connect connects the inner transport.
@@ -81,7 +81,7 @@ func (r requests) add(id jsonrpc.ID, req request) {
 // conn is a wrapped connection.
 type conn struct {
 	mcp.Connection
-	o    Options
+	o    *Options
 	base context.Context // that of Connect, without its end
 	life context.Context // ends with the connection
 	end  context.CancelFunc
@@ -237,14 +237,11 @@ func (c *conn) take(msg jsonrpc.Message) error {
 	return nil
 }
 
-// decode reads a line as the SDK's transports do: a line that is no message, or
-// is too long, ends the connection.
+// decode reads a line as the SDK's transports do: a line that is no message ends
+// the connection.
 func (c *conn) decode(i item) (jsonrpc.Message, error) {
 	if i.msg != nil {
 		return i.msg, nil
-	}
-	if c.o.MaxLine > 0 && len(i.line) > c.o.MaxLine {
-		return nil, fmt.Errorf("message of %d bytes exceeds the maximum line length of %d", len(i.line), c.o.MaxLine)
 	}
 	var doc json.RawMessage
 	if err := json.Unmarshal([]byte(i.line), &doc); err != nil {
