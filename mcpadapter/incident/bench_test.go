@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,7 +17,7 @@ func benched(b *testing.B) *incident.Runner {
 	b.Helper()
 	spaces, err := incident.NewWorkspaces(b.TempDir())
 	require.NoError(b, err)
-	r, err := incident.NewRunner(&incident.Options{Workspaces: spaces, Grace: -1,
+	r, err := incident.NewRunner(&incident.Options{Workspaces: spaces, Grace: time.Second,
 		Agent: incident.AgentFunc(func(ctx context.Context, _ incident.Job) error { <-ctx.Done(); return ctx.Err() })})
 	require.NoError(b, err)
 	ctx, cancel := context.WithCancel(context.Background())

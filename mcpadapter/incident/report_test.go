@@ -15,7 +15,6 @@ func TestReadFinding(t *testing.T) {
 		{"## root cause:\nOut of memory\n## Confidence\n0.8\nsince all agree\n", "Out of memory", "0.8", "headings of either kind, in any letter case"},
 		{"## Root Cause\r\nDisk full\r\n\r\n## Next\r\n", "Disk full", "", "lines of Windows"},
 		{"# Root Cause\nno\n## Root Cause\nyes\n# End\nno", "yes", "", "the heading of level 2, up to any other"},
-		{"```\n## Root Cause\nquoted\n```\n## Root Cause\nreal\n", "real", "", "what is quoted is no heading"},
 		{"## Root Cause\nfirst\n## Root Cause\nsecond\n", "first", "", "the first counts"},
 		{"- **Confidence**: medium\n", "", "medium", "in a list"},
 		{"**Confidence:** *low*\n", "", "low", "in bold"},
