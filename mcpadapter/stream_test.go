@@ -32,7 +32,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy/auditlog"
-	"github.com/shakedown-go/shakedown/mcpadapter/policy/tokenhash"
 )
 
 // auditOf reads lines of audit, none of which may be torn.
@@ -211,7 +210,7 @@ func certificate(t *testing.T) (pool *x509.CertPool, files TLS) {
 // A server with a certificate speaks https alone, to who has a token of the file.
 func TestACertificate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens.yaml")
-	token, hash := tokenhash.New()
+	token, hash := policy.NewToken()
 	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, "version: 1\ntokens:\n  - {subject: one, scopes: [chaos:read], hash: %q}\n", hash), 0o600))
 	pool, files := certificate(t)
 	srv := serverOf(t, newShop(t).host, &Options{Policy: &policy.Options{Audit: io.Discard}, TLS: &files, Getenv: func(name string) string {

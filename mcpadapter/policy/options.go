@@ -51,7 +51,7 @@ type Options struct {
 	//	  - subject: ci
 	//	    scopes: [chaos:read, contract:read]   # required; [] grants nothing
 	//	    expires: 2027-01-31T00:00:00Z         # optional
-	//	    hash: sha256:…                        # as package tokenhash makes it
+	//	    hash: sha256:…                        # as NewToken makes it
 	//
 	// It is read strictly: a member that is not known, one that is missing, and a
 	// subject or hash that comes twice are errors.

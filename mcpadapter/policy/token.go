@@ -3,6 +3,7 @@ package policy
 import (
 	"bytes"
 	"cmp"
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
@@ -16,7 +17,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
-	"github.com/shakedown-go/shakedown/mcpadapter/policy/tokenhash"
 )
 
 const (
@@ -25,6 +25,8 @@ const (
 	minToken = 8
 	// defaultSubject is whose a token is that does not say.
 	defaultSubject = "token"
+	// hashPrefix begins each hash, and says how it was made.
+	hashPrefix = "sha256:"
 	// tokensVersion is that of the form of a file of tokens.
 	tokensVersion = 1
 )
@@ -36,21 +38,29 @@ type Token struct {
 	_ struct{}
 
 	Value   string // at least 8 bytes
-	Hash    string // takes the place of Value; see tokenhash.Of
+	Hash    string // takes the place of Value: "sha256:" and 64 hexadecimal digits in small letters
 	Subject string
 	Scopes  []string
 	Expires time.Time // it is not valid from then on; zero: it always is
 }
 
+// NewToken returns a random token of 26 characters with 130 bits, for the client, and its
+// hash, for a file of tokens. The hash is a plain SHA-256, which is cheap to compare: a
+// token that a person made up can be guessed from it.
+func NewToken() (value, hash string) {
+	value = rand.Text()
+	return value, hashOf(Token{Value: value})
+}
+
 // hashOf returns the hash of a token that has been checked.
 func hashOf(t Token) string {
 	sum := sha256.Sum256([]byte(t.Value))
-	return cmp.Or(t.Hash, tokenhash.Prefix+hex.EncodeToString(sum[:]))
+	return cmp.Or(t.Hash, hashPrefix+hex.EncodeToString(sum[:]))
 }
 
 // parseHash is strict: a hash has only one spelling.
 func parseHash(text string) (hash [sha256.Size]byte, ok bool) {
-	digits, ours := strings.CutPrefix(text, tokenhash.Prefix)
+	digits, ours := strings.CutPrefix(text, hashPrefix)
 	b, err := hex.DecodeString(digits)
 	if !ours || err != nil || len(b) != len(hash) || digits != strings.ToLower(digits) {
 		return hash, false
@@ -81,7 +91,7 @@ func (t Token) check(bad complain, i int) {
 		bad("Value or Hash, not both", "a hash beside a value", "Tokens[%d].Hash", i)
 	case t.Hash != "":
 		if _, ok := parseHash(t.Hash); !ok {
-			bad(tokenhash.Prefix+" and 64 hexadecimal digits in small letters",
+			bad(hashPrefix+" and 64 hexadecimal digits in small letters",
 				fielderror.Found(fmt.Sprintf("%d bytes", len(t.Hash))), "Tokens[%d].Hash", i)
 		}
 	case len(t.Value) < minToken || !plainWord(t.Value):

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
-	"github.com/shakedown-go/shakedown/mcpadapter/policy/tokenhash"
 )
 
 func tokensFile(t testing.TB, text string) string {
@@ -97,7 +96,8 @@ func FuzzTokensFile(f *testing.F) {
 }
 
 func TestHashesOfTokens(t *testing.T) {
-	_, hash := tokenhash.New()
+	value, hash := policy.NewToken()
+	assert.Len(t, value, 26)
 	for _, wrong := range []policy.Token{{Value: "a-value-and-a-hash", Hash: hash}, {Hash: "md5:abc"}, {Hash: hash[len("sha256:"):]}} {
 		_, err := policy.New(&policy.Options{Tokens: []policy.Token{wrong}})
 		assert.ErrorContains(t, err, "Tokens[0].Hash")
@@ -107,7 +107,7 @@ func TestHashesOfTokens(t *testing.T) {
 // A token by its hash is accepted as one by its value is, until it expires.
 func TestTokensExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		value, hash := tokenhash.New()
+		value, hash := policy.NewToken()
 		j := new(journal)
 		g, err := policy.New(&policy.Options{Audit: j, Tokens: []policy.Token{{Hash: hash, Subject: "ci", Scopes: []string{}, Expires: time.Now().Add(time.Hour)}}})
 		require.NoError(t, err)

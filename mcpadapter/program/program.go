@@ -31,7 +31,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/cmdline"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/mcpadapter"
-	"github.com/shakedown-go/shakedown/mcpadapter/policy/tokenhash"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
 // A Program serves a host.
@@ -80,7 +80,7 @@ func (p *Program) Run(ctx context.Context, args []string, getenv func(string) st
 			"Exit status: 0 its client left or it was interrupted; 3 wrong use; 4 it could not do its work.\n")
 		return 0
 	case err == nil && p.newToken != "":
-		token, hash := tokenhash.New()
+		token, hash := policy.NewToken()
 		fmt.Fprintf(out, "# the token, for the client; it is kept nowhere:\n# %s\n# its entry under tokens of the file, which begins with the line \"version: 1\":\n"+
 			"  - subject: %q\n    scopes: [chaos:read, contract:read, timeline:read]\n    hash: %s\n", token, p.newToken, hash)
 		return 0
