@@ -37,13 +37,3 @@ func TestATokenStaysWithItsOrigin(t *testing.T) {
 	}
 	assert.Same(t, http.DefaultClient, client.WithToken(nil, "https://shop.test/mcp", ""))
 }
-
-// Any header stays with its origin, and replaces that of the request.
-func TestAHeaderStaysWithItsOrigin(t *testing.T) {
-	n := &network{elsewhere: "https://other.test/mcp"}
-	c := client.WithHeader(&http.Client{Transport: n}, "https://shop.test/mcp", http.Header{"Authorization": {"Key abc"}})
-	_, err := c.Get("https://shop.test/mcp")
-	require.NoError(t, err)
-	assert.Equal(t, []string{"Key abc", ""}, n.tokens)
-	assert.Same(t, http.DefaultClient, client.WithHeader(nil, "https://shop.test/mcp", nil))
-}

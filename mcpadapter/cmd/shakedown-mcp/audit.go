@@ -9,7 +9,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -37,7 +36,7 @@ type auditing struct {
 	options audit.Options
 	command []string // of the server; nil: it is at url
 	url     string
-	header  http.Header
+	token   string // for the server there
 
 	reset, stateURL, stateResource string
 	proxies                        []proxied
@@ -60,7 +59,7 @@ const auditExample = `shakedown-mcp audit --allow create_refund --proxy 'https:/
 
 // runAudit makes the audit, and returns the status to exit with: those of [report.ExitCode].
 func runAudit(ctx context.Context, args []string, out, problems io.Writer) int {
-	a := &auditing{header: http.Header{}, files: map[string]*string{}}
+	a := &auditing{files: map[string]*string{}}
 	defer a.endAll()
 	a.declare()
 	status, err := a.run(ctx, args, out)
@@ -92,17 +91,9 @@ func (a *auditing) declare() {
 	o := &a.options
 	o.Example, o.Keys = map[string]json.RawMessage{}, map[string]string{}
 	f.StringVar(&a.url, "url", "", "the server at `URL`, in place of a command")
-	f.Func("header", "a header for the server at --url: `NAME=VARIABLE`, whose value is in that environment variable; "+
-		"may be repeated", func(s string) error {
-		name, variable, _ := strings.Cut(s, "=")
-		value := a.secret(variable)
-		a.header.Add(name, value)
-		return given(name != "" && value != "")
-	})
 	f.Func("token", "the bearer token for the server at --url, in the environment `VARIABLE`", func(s string) error {
-		token := a.secret(s)
-		a.header.Set("Authorization", "Bearer "+token)
-		return given(token != "")
+		a.token = a.secret(s)
+		return given(a.token != "")
 	})
 	f.Func("secret", "an environment `VARIABLE` whose value no output may repeat; may be repeated",
 		func(s string) error { return given(a.secret(s) != "") })
@@ -182,8 +173,7 @@ func given(is bool) error {
 // secret returns the value of a variable, which no output repeats.
 func (a *auditing) secret(variable string) string {
 	value := os.Getenv(variable)
-	bare := value[strings.LastIndexByte(value, ' ')+1:] // of "Bearer TOKEN"
-	a.options.Secrets = append(a.options.Secrets, value, bare)
+	a.options.Secrets = append(a.options.Secrets, value)
 	return value
 }
 
@@ -204,7 +194,7 @@ func (a *auditing) read(args []string) error {
 	u, err := url.Parse(a.url)
 	web := err == nil && (u.Scheme == "http" || u.Scheme == "https")
 	wrong.Demand(a.url == "" || web, "--url", redact.Address(a.url), "http or https, host and path")
-	demand(a.url != "" || len(a.header) == 0, "--header or --token", "without --url", "with --url")
+	demand(a.url != "" || a.token == "", "--token", "without --url", "with --url")
 	demand(a.url == "" || len(a.proxies) == 0, "--proxy", "with --url", "with a command, which is told the address")
 	states := 0
 	a.flags.Visit(func(f *flag.Flag) {

@@ -316,7 +316,7 @@ func TestAuditOverHTTP(t *testing.T) {
 	refused := 0
 	streamable := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return shopTools() }, nil)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer "+theSecret || r.Header.Get("X-Shop") != "shop-header-value" {
+		if r.Header.Get("Authorization") != "Bearer "+theSecret {
 			mu.Lock()
 			refused++
 			mu.Unlock()
@@ -326,8 +326,7 @@ func TestAuditOverHTTP(t *testing.T) {
 		streamable.ServeHTTP(w, r)
 	}))
 	defer server.Close()
-	t.Setenv("SHOP_HEADER", "shop-header-value")
-	flags := []string{"--url", server.URL, "--state-url", s.URL + "/v1/payments", "--token", "SHOP_API_TOKEN", "--header", "X-Shop=SHOP_HEADER"}
+	flags := []string{"--url", server.URL, "--state-url", s.URL + "/v1/payments", "--token", "SHOP_API_TOKEN"}
 	status, tools, said := auditOf(t, append(flags, "--allow", "refund", "--allow", "capture")...)
 	assert.Equal(t, 1, status, said)
 	assert.Zero(t, refused)
@@ -450,7 +449,7 @@ func TestAuditRefuses(t *testing.T) {
 		"all at once": {[]string{"--url", "ftp://u:s3cret@host", "--alow", "x", "--state-url", "http://host", "--state-tool", "list", "--example", "refund=[", "--secret", "NOT_SET",
 			"--proxy", "A=nowhere", "--reads", "[", "--every", "soon", "--examples", "none.json", "--session", "none.json", "--html", "none/a.html", "--", "server"}, 3,
 			[]string{`"--alow"`, "COMMAND and --url", "--url is", "--example is", "--secret is", "--proxy is", "--reads is", "--every is", "none.json", "none/a.html", "state is given twice"}},
-		"a token for a command": {[]string{"--token", "SHOP_API_TOKEN", "--", "server"}, 3, []string{"--header or --token is without --url"}},
+		"a token for a command": {[]string{"--token", "SHOP_API_TOKEN", "--", "server"}, 3, []string{"--token is without --url"}},
 		"a proxy for a URL":     {[]string{"--url", "http://127.0.0.1:1", "--proxy", "A=http://127.0.0.1:1"}, 3, []string{"--proxy is with --url"}},
 		"no such program":       {[]string{"--allow", "x", "--", "./no-such-program"}, 4, []string{"shakedown-mcp: the server did not start: ", "no-such-program"}},
 		"no such tool":          {[]string{"--allow", "refnd", "--", self(t)}, 3, []string{"refnd", "refund"}},

@@ -125,7 +125,7 @@ func (t *target) serve(ctx context.Context, h http.Handler) (at string, err erro
 func (t *target) begin(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, beginning)
 	defer cancel()
-	web := client.WithHeader(&http.Client{Transport: wholeAnswers{}}, t.of.url, t.of.header)
+	web := client.WithToken(&http.Client{Transport: wholeAnswers{}}, t.of.url, t.of.token)
 	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: t.of.url, HTTPClient: web,
 		DisableStandaloneSSE: true}
 	var own *process
