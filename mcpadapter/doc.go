@@ -37,7 +37,7 @@
 // an error with {status, code, detail, hint}, so that a model can correct itself.
 // docs/reference/mcp-tools.md has a success and an error of each.
 //
-// There are resources (the latest reports, every kind of fault and trigger, the latest
+// There are resources (the latest report, every kind of fault and trigger, the latest
 // faults, the manifest of the tools).
 //
 // # Who may do what

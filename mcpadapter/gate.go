@@ -19,7 +19,7 @@ func requests() []policy.Request {
 	return []policy.Request{
 		rule("{resources,resources/templates,prompts}/list", ""),
 		rule("resources/read", uriTools),
-		rule("resources/read", uriReports+"*", "contract:read"),
+		rule("resources/read", uriLatest, "contract:read"),
 		rule("resources/{read,subscribe,unsubscribe}", "{"+uriFaults+","+uriCatalogue+"}", "chaos:read"),
 		rule("{logging/setLevel,subscriptions/listen}", "", "chaos:read"),
 	}

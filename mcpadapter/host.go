@@ -56,7 +56,7 @@ func (h Host) check() error {
 	problems.Demand(!h.Workload || h.Runs != nil, "Host.Runs", nil,
 		"where Workload is true, those made by trace.NewRuns with a Workload")
 	if h.Plans != nil {
-		_, err := listKinds(planOptions(h.Plans))
+		_, err := planjson.Kinds(planOptions(h.Plans))
 		because(err, "Host.Plans", "rows whose examples can be read, and faults and triggers that describe themselves")
 	}
 	seen := make(map[string]bool)

@@ -203,7 +203,7 @@ func TestEveryKindOfTheResourceCanBeApplied(t *testing.T) {
 	c := clientOf(t, serverOf(t, s.host, nil), nil)
 	res, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uriCatalogue})
 	require.NoError(t, err)
-	var kinds []knownKind
+	var kinds []planjson.Kind
 	require.NoError(t, json.Unmarshal([]byte(res.Contents[0].Text), &kinds))
 	var rules []string
 	for _, k := range kinds {
