@@ -1,21 +1,14 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"net/http"
 	"os"
 	"os/exec"
-	"regexp"
-	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/shakedown-go/shakedown/mcpadapter/client"
 )
 
 // asServer makes the test binary the program.
@@ -26,12 +19,6 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	os.Exit(m.Run())
-}
-
-const token = "a-token-for-the-test"
-
-func environment(name string) string {
-	return map[string]string{"SHAKEDOWN_MCP_MODE": "read-write", "SHAKEDOWN_MCP_ENABLE_WRITE": "true", "SHAKEDOWN_MCP_TOKEN": token}[name]
 }
 
 // drive does what a client would: break the desk, see it, judge it.
@@ -75,6 +62,7 @@ func drive(t *testing.T, c *mcp.ClientSession) {
 	assert.Len(t, graph.Nodes, 2, "the agent and the lookup")
 }
 
+// Over HTTP the program is that of shakedown-mcp, whose test has it.
 func TestOverStandardInput(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -84,50 +72,4 @@ func TestOverStandardInput(t *testing.T) {
 	require.NoError(t, err)
 	drive(t, c)
 	assert.NoError(t, c.Close(), "it exits with 0 when its client leaves")
-}
-
-func TestOverHTTP(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	out := &address{found: make(chan string, 1)}
-	status := make(chan int, 1)
-	go func() {
-		status <- server().Run(ctx, []string{"--http", "127.0.0.1:0"}, environment, out, out)
-	}()
-	var url string
-	select {
-	case url = <-out.found:
-	case code := <-status:
-		require.Fail(t, "it did not start", "%d: %s", code, out.text.String())
-	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	defer transport.CloseIdleConnections()
-	c, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
-		&mcp.StreamableClientTransport{Endpoint: url, HTTPClient: client.WithToken(&http.Client{Transport: transport}, url, token)}, nil)
-	require.NoError(t, err)
-	drive(t, c)
-	require.NoError(t, c.Close())
-	cancel()
-	assert.Zero(t, <-status)
-}
-
-// address finds in what the program says where it listens.
-type address struct {
-	mu    sync.Mutex
-	text  bytes.Buffer
-	told  bool
-	found chan string
-}
-
-var where = regexp.MustCompile(`http://\S+/mcp`)
-
-func (a *address) Write(p []byte) (int, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.text.Write(p)
-	if url := where.Find(a.text.Bytes()); url != nil && !a.told {
-		a.told = true
-		a.found <- string(url)
-	}
-	return len(p), nil
 }

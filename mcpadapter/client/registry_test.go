@@ -260,13 +260,27 @@ func TestClaims(t *testing.T) {
 				return &mcp.CallToolResult{}, nil
 			})
 	}
-	session, err := overHTTP(t, s)(t.Context())
-	require.NoError(t, err)
-	defer session.Close() //nolint:errcheck // it has no more to say
+	session := over(t, s)
 	claims, err := Claims(t.Context(), session)
 	require.NoError(t, err)
 	assert.Equal(t, map[string]audit.Claims{"reads": {ReadOnly: new(true)}, "sets": {Idempotent: new(true), Destructive: new(false)},
 		"erases": {Destructive: new(true)}}, claims)
 	_, err = Claims(t.Context(), nil)
 	assert.ErrorContains(t, err, "there is no session")
+}
+
+// Whatever a failure contains, reading it neither panics nor hides its text.
+func FuzzToolError(f *testing.F) {
+	for _, doc := range []string{`{"status":409,"code":"busy","detail":"d","hint":"h"}`, `{"type":"about:blank","title":"t","status":"x"}`, `{"problem":{"problem":{}}}`,
+		`{"status":1e9,"code":7,"detail":[]}`, `null`, `[`, ``} {
+		f.Add(doc)
+	}
+	f.Fuzz(func(t *testing.T, doc string) {
+		err := errorResult("tool", &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: doc}}})
+		if doc != "" {
+			assert.Equal(t, doc, err.Error())
+		}
+		assert.NotEmpty(t, err.Error())
+		_ = err.Is(chaos.ErrUnknownTool)
+	})
 }
