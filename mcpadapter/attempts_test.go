@@ -148,24 +148,6 @@ func TestWhoIsNotKnownIsNotKept(t *testing.T) {
 	}
 }
 
-// A short batch can ask for a lot.
-func TestAttemptsByBatches(t *testing.T) {
-	_, address := serving(t, Options{})
-	read := `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"shakedown://tools"}}`
-	body := "[" + strings.Repeat(read+",", 100) + read + "]"
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+pathMCP, strings.NewReader(body))
-	require.NoError(t, err)
-	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
-		"Mcp-Protocol-Version": {"2025-03-26"}}
-	res, err := callerWith(t, token).Do(req)
-	require.NoError(t, err)
-	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
-	require.NoError(t, err)
-	assert.Equal(t, http.StatusBadRequest, res.StatusCode)
-	assert.Contains(t, string(answer), "a batch of 101 messages; allowed: at most 100")
-}
-
 // Clients cannot fill the injector with rules.
 func TestAttemptsToRegisterRulesWithoutEnd(t *testing.T) {
 	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)

@@ -56,19 +56,6 @@ func TestTheRerunLineRepeatsACell(t *testing.T) {
 	assert.Equal(t, 11, again.Score.NotRun)
 }
 
-// The trials of a matrix may be more than a call may ask for: the line leaves them out then.
-func TestTheRerunLineOfManyTrials(t *testing.T) {
-	s := newShop(t)
-	s.host.Matrices[0].Trials = 1001
-	s.host.Matrices[0].Invariants = s.host.Matrices[0].Invariants[:1]
-	c := clientOf(t, serverOf(t, s.host, nil), nil)
-	run := answer[report.Digest](t, c, "contract_run", `{"scenarios":["orders-down"],"trial":1001}`)
-	require.Len(t, run.Broken, 1)
-	tool, args, _ := strings.Cut(run.Broken[0].Rerun, " ")
-	again := answer[report.Digest](t, c, tool, args)
-	assert.Equal(t, run.Broken, again.Broken)
-}
-
 func TestContractRunIsNarrowed(t *testing.T) {
 	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
 	run := answer[report.Digest](t, c, "contract_run", `{"scenarios":["calm"],"invariants":["answers"]}`)

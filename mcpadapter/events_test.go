@@ -85,8 +85,6 @@ func TestSubscribersAreToldOfFaults(t *testing.T) {
 	assert.Equal(t, nested.SubscriptionID, n.SubscriptionID)
 	assert.Equal(t, "order desk", n.Cluster)
 	assert.Equal(t, faultevent.Resource{Kind: "Point", Name: "orders.get", Namespace: "orders"}, n.Event.InvolvedObject)
-	assert.Equal(t, "error", n.Event.Reason)
-	assert.Equal(t, "error", n.Event.Type, "as severe as the other shape says")
 	assert.WithinDuration(t, began, must(time.Parse(time.RFC3339, n.Event.Timestamp)), time.Minute)
 	var f faultevent.Payload
 	logger, _ = c.next(t, &f)

@@ -9,8 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos/experiment"
-	"github.com/shakedown-go/shakedown/chaos/experiment/gameday"
-	"github.com/shakedown-go/shakedown/internal/usercode/usercodetest"
 )
 
 // What else experiments answer is in TestTheWire.
@@ -63,22 +61,4 @@ func TestOneExperimentRunsOnceAtATime(t *testing.T) {
 	answer[experiment.Result](t, c, "chaos_run_experiment", `{"experiment_name":"slow database"}`)
 	close(end)
 	assert.Contains(t, textIn(t, <-first), `"success":true`)
-}
-
-// TestAnErrorThatCannotBeAsked: a nil pointer that an action returns as an error is the
-// step's error, and neither ends the server nor its answer.
-func TestAnErrorThatCannotBeAsked(t *testing.T) {
-	s := newShop(t)
-	for how, bad := range usercodetest.Errors() {
-		e := experimentOf("odd error", nil)
-		e.Method[0].Run = func(context.Context) (any, error) { return nil, bad }
-		lab := gameday.NewLab(nil)
-		require.NoError(t, lab.Register(e))
-		host := s.host
-		host.Experiments = lab
-		c := clientOf(t, serverOf(t, host, nil), nil)
-		r := answer[experiment.Result](t, c, "chaos_run_experiment", `{"experiment_name":"odd error"}`)
-		require.NotNil(t, r.Error, how)
-		assert.Contains(t, *r.Error, "Action failed: ", how)
-	}
 }

@@ -13,20 +13,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
-func TestRegisteredFaultsReachTheLiveProgram(t *testing.T) {
-	s := newShop(t)
-	c := clientOf(t, serverOf(t, s.host, nil), nil)
-	answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"flaky orders","action":"register","fault_type":"error","probability":1,"target":"orders.*","error_message":"try again later"}`)
-	_, err := s.lookup(t.Context(), "1")
-	assert.EqualError(t, err, "try again later")
-	assert.ErrorIs(t, err, chaos.ErrInjected)
-	_, err = s.refund(t.Context(), "1")
-	assert.NoError(t, err, "the target does not match")
-
-	answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"flaky orders","action":"remove"}`)
-	assert.False(t, callFails(s))
-}
-
 func TestEachTypeOfFault(t *testing.T) {
 	for kind, want := range map[string]error{
 		"error": nil, "timeout": context.DeadlineExceeded, "resource_exhaustion": fault.ErrResourceExhausted, "network_partition": fault.ErrNetworkPartition,

@@ -15,8 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
@@ -177,21 +175,6 @@ func TestProgressOfAContract(t *testing.T) {
 			assert.Contains(t, last.Message, "calm/answers/5: held")
 		})
 	}
-}
-
-func TestAnAgentThatPanicsBreaksItsCellAlone(t *testing.T) {
-	s := newShop(t)
-	m := deskMatrix()
-	fresh := m.NewWorld
-	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-		w, err := fresh(ctx)
-		w.Agent = func(context.Context, string, chaos.ToolRegistry) (string, error) { panic("no such order") }
-		return w, err
-	}
-	s.host.Matrices = []*contract.Matrix{m}
-	c := clientOf(t, serverOf(t, s.host, nil), nil)
-	out := answer[report.Digest](t, c, "contract_run", `{"scenarios":["calm"]}`)
-	assert.Contains(t, out.Broken[0].Why, "no such order")
 }
 
 // Every delivered fault leaves a line, from a client or the host; a slow audit log delays no

@@ -3,7 +3,6 @@ package mcpadapter
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -159,27 +158,6 @@ func leased(srv *Server) (rules int) {
 		rules += len(held)
 	}
 	return rules
-}
-
-// What a rule costs does not grow with those that its session holds: the rules are looked through once, and not once
-// for each.
-func TestTheLastRuleCostsAsTheFirst(t *testing.T) {
-	srv := serverOf(t, newShop(t).host, nil)
-	legacy(t, srv, nil)
-	req := &mcp.CallToolRequest{Params: new(mcp.CallToolParamsRaw)}
-	for req.Session = range srv.mcp.Sessions() {
-	}
-	put := func(name string) {
-		err := srv.rules.put(req, false, chaos.Rule{Name: name, Target: "never", Fault: fault.Delay(1)}, time.Hour)
-		require.NoError(t, err)
-	}
-	first := testing.AllocsPerRun(10, func() { put("again") })
-	for n := 2; n < maxRules; n++ {
-		put(fmt.Sprint(n))
-	}
-	require.Equal(t, maxRules-1, leased(srv))
-	last := testing.AllocsPerRun(10, func() { put("again") })
-	assert.Less(t, last-first, 100.0, "allocations: each look makes a list")
 }
 
 // The end of a session takes what it registered, and nothing else.

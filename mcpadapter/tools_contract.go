@@ -71,7 +71,7 @@ type runInput struct {
 	Scenarios  []string `json:"scenarios,omitempty" jsonschema:"run these scenarios only" len:"1,200" each:"1,256"`
 	Invariants []string `json:"invariants,omitempty" jsonschema:"ask these invariants only" len:"1,200" each:"1,256"`
 	Trial      int      `json:"trial,omitempty" jsonschema:"run this trial only, from 1: what repeats a single cell" range:"1,1000000"`
-	Trials     int      `json:"trials,omitempty" jsonschema:"how often each invariant is asked in each scenario; the matrix's own number if left out" range:"1,1000"`
+	Trials     int      `json:"trials,omitempty" jsonschema:"how often each invariant is asked in each scenario; the matrix's own number if left out" range:"1,1000000"`
 	Seed       string   `json:"seed,omitempty" jsonschema:"seed of all draws, a decimal string; the matrix's own if left out" len:"1,20"`
 }
 
@@ -219,17 +219,10 @@ contract_report and the resource of the report have the defects too. Progress is
 	})
 }
 
-// mostTrials is the most that a call of contract_run may ask for.
-const mostTrials = 1000
-
-// rerunLine is the call of contract_run that repeats a cell: same seed, same scenario. A
-// number of trials that no call may ask for is the matrix's own.
+// rerunLine is the call of contract_run that repeats a cell: same seed, same scenario.
 func rerunLine(m namedMatrix) string {
 	in := runInput{Matrix: m.name, Scenarios: []string{"{scenario}"}, Invariants: []string{"{invariant}"},
 		Trial: 1, Trials: max(m.Trials, 1), Seed: fmt.Sprint(m.Seed)}
-	if in.Trials > mostTrials {
-		in.Trials = 0
-	}
 	text, _ := json.Marshal(in) // of texts and numbers
 	return "contract_run " + strings.Replace(string(text), `"trial":1,`, `"trial":{trial},`, 1)
 }
