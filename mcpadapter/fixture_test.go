@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/experiment"
@@ -21,9 +24,8 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/invariant"
 	"github.com/shakedown-go/shakedown/contract/trace"
-	"github.com/shakedown-go/shakedown/scoring/timeline"
-
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
+	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
 // writable is an environment in which everything may be done.
@@ -235,3 +237,34 @@ func textIn(t testing.TB, res *mcp.CallToolResult) string {
 	require.Len(t, res.Content, 1)
 	return res.Content[0].(*mcp.TextContent).Text
 }
+
+// asServer makes the test binary a server over standard input and output.
+const asServer = "SHAKEDOWN_TEST_SERVE_STDIO"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asServer) != "" {
+		os.Exit(serveForTest())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func serveForTest() int {
+	s := newShop(new(standIn))
+	srv, err := NewServer(s.host, nil)
+	if err == nil {
+		err = srv.ServeStdio(context.Background())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// standIn is a testing.TB outside a test.
+type standIn struct{ testing.TB }
+
+func (*standIn) Helper()                   {}
+func (*standIn) Context() context.Context  { return context.Background() }
+func (*standIn) Errorf(f string, a ...any) { fmt.Fprintf(os.Stderr, f+"\n", a...) }
+func (*standIn) FailNow()                  { os.Exit(1) }

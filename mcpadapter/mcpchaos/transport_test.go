@@ -2,6 +2,7 @@ package mcpchaos
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -159,4 +161,62 @@ func TestALongLineIsShownInPart(t *testing.T) {
 	doc := shown([]string{strings.Repeat("é", 400), "b", "c", "d", "e"})
 	assert.Less(t, len(doc), 1000)
 	assert.Contains(t, string(doc), "…")
+}
+
+// answering is the rest of a program behind the middleware.
+func answering(context.Context, string, mcp.Request) (mcp.Result, error) { return nil, nil }
+
+func TestInertMiddlewareAllocatesNothing(t *testing.T) {
+	handler := Sending(nil)(answering)
+	ctx := t.Context()
+	assert.Zero(t, testing.AllocsPerRun(100, func() { _, _ = handler(ctx, "tools/call", nil) }))
+}
+
+// hole is a connection that discards what is written to it.
+type hole struct{ mcp.Connection }
+
+func (hole) Write(context.Context, jsonrpc.Message) error { return nil }
+
+type toHole struct{}
+
+func (toHole) Connect(context.Context) (mcp.Connection, error) { return hole{}, nil }
+
+func BenchmarkTransport(b *testing.B) {
+	msg, err := jsonrpc.DecodeMessage([]byte(`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"echo","arguments":{"text":"` + strings.Repeat("x", 1000) + `"}}}`))
+	require.NoError(b, err)
+	for name, ctx := range map[string]context.Context{
+		"no injector":       b.Context(),
+		"an idle injector":  chaos.NewContext(b.Context(), chaos.NewInjector(1, nil)),
+		"a recording one":   chaos.NewContext(b.Context(), chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true})),
+		"a fault that adds": chaos.NewContext(b.Context(), injectorOf(b, chaos.Rule{Target: "mcp/send/*", Fault: FloodListChanged(1)})),
+	} {
+		b.Run(name, func(b *testing.B) {
+			conn, err := Transport(toHole{}, nil).Connect(b.Context())
+			require.NoError(b, err)
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := conn.Write(ctx, msg); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// Whatever a message holds, a fault that edits it leaves it as it is, or makes JSON.
+func FuzzEditedMessages(f *testing.F) {
+	for _, text := range []string{`{"jsonrpc":"2.0","id":1,"result":{"_meta":{"a":1}}}`, `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"x"}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{"id":null,"result":7}`, `{"id":1,"error":{"code":1}}`, `[1]`, `null`, ``} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		out, err := ChangeID().Inject(t.Context(), chaos.Call{}, Message{}, func(context.Context, any) (any, error) {
+			return []string{text}, nil
+		})
+		require.NoError(t, err)
+		lines := out.([]string)
+		require.Len(t, lines, 1)
+		assert.True(t, lines[0] == text || json.Valid([]byte(lines[0])), lines[0])
+		placeOf("tools/call", []byte(text))
+	})
 }
