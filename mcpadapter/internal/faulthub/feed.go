@@ -40,27 +40,16 @@ func (q *Queue) Dropped() uint64 { return q.dropped.Load() }
 // end is closed; events from before the end are passed on too.
 func (q *Queue) Run(end <-chan struct{}, sink func(chaos.Event), lost func(n uint64)) {
 	var reported uint64
-	take := func(e chaos.Event) {
-		sink(e)
-		if dropped := q.Dropped(); dropped > reported {
-			lost(dropped - reported)
-			reported = dropped
-		}
-	}
-	for {
+	for open := true; open || len(q.events) > 0; {
 		select {
 		case e := <-q.events:
-			take(e)
-			continue
-		case <-end:
-		}
-		for {
-			select {
-			case e := <-q.events:
-				take(e)
-			default:
-				return
+			sink(e)
+			if dropped := q.Dropped(); dropped > reported {
+				lost(dropped - reported)
+				reported = dropped
 			}
+		case <-end:
+			open, end = false, nil
 		}
 	}
 }
