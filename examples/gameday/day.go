@@ -17,7 +17,7 @@ import (
 
 // day is a game day: the services, their customers, and who watches them.
 type day struct {
-	set      *settings
+	fault    time.Duration // how long a fault lasts
 	out      io.Writer
 	recorder *trace.Recorder
 	injector *chaos.Injector
@@ -28,15 +28,15 @@ type day struct {
 	ended []endedCall // the newest last
 }
 
-func newDay(s *settings, stdout io.Writer) (*day, error) {
+func newDay(fault time.Duration, stdout io.Writer) (*day, error) {
 	rec, err := trace.NewRecorder(&trace.Options{
-		Run:  timeline.RunOptions{BinSize: s.bin()},
+		Run:  timeline.RunOptions{BinSize: fault / 10},
 		Type: func(chaos.Event) timeline.NodeType { return timeline.NodeHTTP },
 	})
 	if err != nil {
 		return nil, err
 	}
-	d := &day{set: s, out: stdout, recorder: rec}
+	d := &day{fault: fault, out: stdout, recorder: rec}
 	d.injector = chaos.NewInjector(seed, &chaos.InjectorOptions{
 		RecordAll: true, MaxLog: -1, OnEvent: d.record, Targets: []string{placeOrder, askStatus},
 	})

@@ -71,23 +71,19 @@ func (d *day) find(s scenario, j *experiment.Journal) (f findings, err error) {
 		end = f.Injected
 	}
 	window := timeline.Query{Start: timeline.At(f.Injected), End: timeline.At(end)}
-	if f.Incidents, err = run.DetectOutages(window, s.rule); err != nil {
+	rule := timeline.OutageRule{MinBins: minBins}
+	if f.Incidents, err = run.DetectOutages(window, rule); err != nil {
 		return f, err
 	}
 	for _, i := range f.Incidents {
-		o := s.recovery
-		o.OutageStart, o.LookaheadEnd = timeline.At(i.StartTs), window.End
-		if o.Definition == timeline.Baseline {
-			o.BaselineStart = timeline.At(f.Injected.Add(-judged))
-			o.BaselineEnd = timeline.At(f.Injected.Add(-run.BinSize()))
-		}
-		r, err := run.RecoveryTime(i.Node, &o)
+		r, err := run.RecoveryTime(i.Node, &timeline.RecoveryOptions{BasedOn: timeline.Errors,
+			OutageStart: timeline.At(i.StartTs), LookaheadEnd: window.End})
 		if err != nil {
 			return f, err
 		}
 		f.Recovered = append(f.Recovered, 60*r.DurationMinutes)
 	}
-	f.Impact, err = run.Impact(s.faultyNode, window, s.rule)
+	f.Impact, err = run.Impact(s.faultyNode, window, rule)
 	return f, err
 }
 
