@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -158,20 +157,6 @@ func TestAJudgeTimesOut(t *testing.T) {
 	})
 }
 
-func TestCallsAreLimited(t *testing.T) {
-	var made atomic.Int64
-	ok := obedient(t)
-	j := chat(t, func(ctx context.Context, system, user string) (string, error) {
-		made.Add(1)
-		return ok(ctx, system, user)
-	}, &judge.ChatOptions{Name: "script", MaxCalls: 3})
-	_, err := j(t.Context(), question("It arrived."))
-	require.NoError(t, err)
-	_, err = j(t.Context(), question("It arrived."))
-	require.ErrorIs(t, err, judge.ErrCallsUsedUp)
-	assert.EqualValues(t, 3, made.Load())
-}
-
 // Equal questions make equal requests, and every request of a question is another: a
 // cassette then plays each its own answer, in any order.
 func TestRequestsFitACassette(t *testing.T) {
@@ -189,8 +174,8 @@ func TestRequestsFitACassette(t *testing.T) {
 }
 
 func TestChatRefuses(t *testing.T) {
-	_, err := judge.Chat(nil, &judge.ChatOptions{Times: 10, Timeout: -1, MaxCalls: -1, Cost: -1})
-	for _, want := range []string{"ask is nil", "ChatOptions.Name", "Times is 10", "Timeout is", "MaxCalls is", "Cost is"} {
+	_, err := judge.Chat(nil, &judge.ChatOptions{Times: 10, Timeout: -1, Cost: -1})
+	for _, want := range []string{"ask is nil", "ChatOptions.Name", "Times is 10", "Timeout is", "Cost is"} {
 		assert.ErrorContains(t, err, want)
 	}
 	var field *judge.FieldError
