@@ -43,9 +43,6 @@ func TestImportedWithoutAFolder(t *testing.T) {
 			[]string{"chat, 1 call, recorded at an unknown time", "missing [result end", "prompt      Refund 1042", "nothing is written"}},
 		{"a dialect that is asked for", `{"messages": [{"role": "user", "content": "Refund 1042"}]}`, "--dialect chat",
 			[]string{"chat, 0 calls"}},
-		{"a tool that it does not call", `{"messages": [{"role": "user", "content": "Refund 1042"}, {"role": "assistant", "tool_calls": [
-			{"id": "1", "function": {"name": "refund", "arguments": "{}"}}]}]}`, "--effect refnd",
-			[]string{`no call of "refnd" of --effect; did you mean refund?`}},
 		{"what it says has no effect here", `{"messages": [{"role": "user", "content": "\u001b[31m\n::error::x"}]}`, "",
 			[]string{`prompt      \x1b[31m\n::error::x`}},
 	} {
