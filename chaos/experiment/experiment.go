@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -112,16 +111,6 @@ const fields = fielderror.Package("experiment")
 // Validate returns every problem of the experiment, joined, each a [*FieldError].
 // [Run] calls it.
 func (e *Experiment) Validate() error { return validate(e, &Options{}) }
-
-// ValidateSimple is [Experiment.Validate] for [RunSimple], which needs a hypothesis.
-func (e *Experiment) ValidateSimple() error {
-	err := e.Validate()
-	if e != nil && e.Hypothesis == nil {
-		none := fields.Wrong("Hypothesis", nil, "a hypothesis: without one there is no success to speak of")
-		err = errors.Join(err, none)
-	}
-	return err
-}
 
 const (
 	allowedDuration = "0 or more"

@@ -155,10 +155,10 @@ type Result struct {
 // hypothesis. With dryRun the steady state is verified once and nothing else is done.
 // The error is that of an invalid experiment. o may be nil.
 func RunSimple(ctx context.Context, e *Experiment, dryRun bool, o *Options) (Result, error) {
-	if e == nil || e.Hypothesis == nil {
-		return Result{}, e.ValidateSimple()
-	}
 	r, err := newRun(e, o)
+	if err == nil && e.Hypothesis == nil {
+		err = fields.Wrong("Hypothesis", nil, "a hypothesis: without one there is no success to speak of")
+	}
 	if err != nil {
 		return Result{}, err
 	}

@@ -83,8 +83,10 @@ func (l *Lab) Register(experiments ...*experiment.Experiment) error {
 	for i, e := range experiments {
 		if e == nil {
 			problems = append(problems, fmt.Errorf("gameday: experiment %d is nil; allowed: an experiment", i))
-		} else if err := e.ValidateSimple(); err != nil {
+		} else if err := e.Validate(); err != nil {
 			problems = append(problems, fmt.Errorf("gameday: experiment %q: %w", e.Name, err))
+		} else if e.Hypothesis == nil {
+			problems = append(problems, fmt.Errorf("gameday: experiment %q has no hypothesis; allowed: one, else it shows nothing", e.Name))
 		}
 	}
 	if err := errors.Join(problems...); err != nil {
