@@ -84,7 +84,7 @@ func slowShop(url string, transport func() http.RoundTripper) *contract.Matrix {
 func TestRealServersInVirtualTime(t *testing.T) {
 	m := slowShop(shop(t).URL, func() http.RoundTripper { return chaoshttp.PerWorld() })
 	r := contracttest.Run(t, m, &contracttest.Options{KeepAll: true})
-	contracttest.RequirePassed(t, r)
+	contracttest.AssertPassed(t, r)
 	require.Len(t, r.Cells, 40)
 	assert.Equal(t, 0*time.Hour, r.Cells[0].Elapsed, "what the server takes is not in the time of a cell")
 	assert.Equal(t, 3*time.Hour, r.Cells[39].Elapsed)
@@ -122,7 +122,7 @@ func TestSharedTransportInRealTime(t *testing.T) {
 	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	m := slowShop(shop(t).URL, func() http.RoundTripper { return nil })
 	m.Scenarios, m.Trials = m.Scenarios[:1], 1
-	contracttest.RequirePassed(t, contracttest.Run(t, m, &contracttest.Options{RealTime: true}))
+	contracttest.AssertPassed(t, contracttest.Run(t, m, &contracttest.Options{RealTime: true}))
 }
 
 // TestNetworksInVirtualTime: what a cell may do with real connections.
@@ -182,7 +182,7 @@ func TestNetworksInVirtualTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := doing(what)
 			m.Trials = 4
-			contracttest.RequirePassed(t, contracttest.Run(t, m, &contracttest.Options{Workers: 4, Watchdog: 20 * time.Second}))
+			contracttest.AssertPassed(t, contracttest.Run(t, m, &contracttest.Options{Workers: 4, Watchdog: 20 * time.Second}))
 		})
 	}
 }

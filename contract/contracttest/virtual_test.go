@@ -78,7 +78,7 @@ func TestWhatWorksInVirtualTime(t *testing.T) {
 		"database/sql over memory": overSQL,
 	} {
 		t.Run(name, func(t *testing.T) {
-			contracttest.RequirePassed(t, contracttest.Run(t, doing(what), nil))
+			contracttest.AssertPassed(t, contracttest.Run(t, doing(what), nil))
 		})
 	}
 }
@@ -306,7 +306,7 @@ func TestRealTimeLiftsTheRules(t *testing.T) {
 		pool <- 1
 		return nil
 	}), &contracttest.Options{RealTime: true})
-	contracttest.RequirePassed(t, r)
+	contracttest.AssertPassed(t, r)
 }
 
 // TestWhichCellsAreInVirtualTime: those whose worlds are made for each of them, by the
