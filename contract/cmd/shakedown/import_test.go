@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -134,17 +133,4 @@ func TestTape(t *testing.T) {
 2 exchanges, 3 places where a secret may be
 `, out)
 	assert.NotContains(t, out, "hunter22")
-}
-
-func TestAnOldContextChangesNothing(t *testing.T) {
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	assert.Equal(t, 2, run(ended, []string{"run", suiteOfNobody(t)}, new(strings.Builder), new(strings.Builder)))
-}
-
-func suiteOfNobody(t *testing.T) string {
-	d := newDesk(t)
-	path := filepath.Join(t.TempDir(), "c.yaml")
-	d.suiteAt(t, path)
-	return path
 }
