@@ -29,22 +29,11 @@ const (
 	minBins = 2
 )
 
-// scenario is an experiment, and how to look at what it did.
-type scenario struct {
-	*experiment.Experiment
-	faultyNode string // its neighbours are examined
-}
-
 // The experiments.
 const (
 	killStock     = "kill-stock"
 	gatewayCutOff = "gateway-cut-off"
 )
-
-// scenarios are what the day consists of. Nothing happens to the system before they are run.
-func (d *day) scenarios() []scenario {
-	return []scenario{{d.killStock(), reserve}, {d.cutOffGateway(), placeOrder}}
-}
 
 func (d *day) killStock() *experiment.Experiment {
 	kill := func(context.Context) (output any, undo experiment.Undo, err error) {
@@ -125,7 +114,7 @@ func (d *day) settle(ctx context.Context) error {
 	defer t.Stop()
 	for {
 		if d.recorder.Run().Bins() > baselineBins {
-			if j, err := experiment.Run(ctx, check, nil); err != nil || j.Status == experiment.Completed && !j.Deviated {
+			if j, err := experiment.Run(ctx, check, nil); err != nil || j.ExitCode() == 0 {
 				return err
 			}
 		}

@@ -37,19 +37,9 @@ func TestAWholeDay(t *testing.T) {
 	for _, node := range []string{reserve, ordersPlace, placeOrder} {
 		assert.Regexp(t, `(?m)^  (outage|degradation) +`+node+` .* recovered after \d`, killed, "an outage goes up to those who call")
 	}
-	for _, node := range []string{ordersPlace, placeOrder} {
-		assert.Regexp(t, node+` +upstream by \d +failing`, killed)
-	}
 	assert.Contains(t, killed, "=> RECOVERED")
 	assert.Contains(t, killed, "with the fault: missed (an order goes through, stock accepts connections")
-	// A node that gets no calls any more is starved. A machine too busy to answer in time makes the last of its
-	// calls fail, which is what the node is then reported for.
-	const unasked = ` +downstream by \d +(starved|failing)`
-	cut := part(t, out, gatewayCutOff)
-	assert.Contains(t, cut, "=> RECOVERED")
-	for _, node := range []string{ordersPlace, reserve} {
-		assert.Regexp(t, node+unasked, cut)
-	}
+	assert.Contains(t, part(t, out, gatewayCutOff), "=> RECOVERED")
 	_, sum, _ := strings.Cut(out, "\nResults\n")
 	assert.Contains(t, sum, "kill-stock       recovered\n")
 }
@@ -81,29 +71,22 @@ func TestAnInterruptedDayRollsBackAndEnds(t *testing.T) {
 	}
 }
 
-func TestJudge(t *testing.T) {
+func TestRecovered(t *testing.T) {
 	met, missed := &experiment.SteadyState{Met: true}, &experiment.SteadyState{}
 	for _, row := range []struct {
-		reason   string
-		status   experiment.Status
-		deviated bool
-		before   *experiment.SteadyState
-		after    *experiment.SteadyState
-		want     verdict
-		exit     int
+		reason string
+		status experiment.Status
+		after  *experiment.SteadyState
+		want   bool
 	}{
-		{"nothing was missed", experiment.Completed, false, met, met, held, exitRecovered},
-		{"missed, and back", experiment.Completed, true, met, met, recovered, exitRecovered},
-		{"a probe failed, and is back", experiment.Failed, true, met, met, recovered, exitRecovered},
-		{"missed, and not back", experiment.Completed, true, met, missed, notRecovered, exitNotRecovered},
-		{"nobody has looked", experiment.Completed, true, met, nil, notRecovered, exitNotRecovered},
-		{"missed from the start", experiment.Failed, true, missed, nil, notSteady, exitNotRecovered},
-		{"a guard", experiment.Aborted, false, met, met, stopped, exitNotRecovered},
+		{"it is back", experiment.Completed, met, true},
+		{"a probe failed, and is back", experiment.Failed, met, true},
+		{"missed, and not back", experiment.Completed, missed, false},
+		{"nobody has looked, as where it was missed from the start", experiment.Failed, nil, false},
+		{"a limit", experiment.Aborted, met, false},
 	} {
-		j := &experiment.Journal{Status: row.status, Deviated: row.deviated}
-		j.SteadyStates.Before, j.SteadyStates.Recovered = row.before, row.after
-		assert.Equal(t, row.want, judge(j), row.reason)
-		d := &day{results: []result{{Verdict: held}, {Verdict: row.want}}}
-		assert.Equal(t, row.exit, d.status(), row.reason)
+		j := &experiment.Journal{Status: row.status, SteadyStates: experiment.SteadyStates{Recovered: row.after}}
+		d := &day{results: []result{{Journal: j}}}
+		assert.Equal(t, row.want, d.status() == exitRecovered, row.reason)
 	}
 }
