@@ -101,8 +101,7 @@ func held(r *contract.Report, scenario string) string {
 	return fmt.Sprintf("%d of %d", held, decided)
 }
 
-// difference reports whether the run files of both reports are equal without their times, and shows where they first
-// differ.
+// difference reports whether the run files of both reports are equal without their times.
 func difference(w io.Writer, spread, one *contract.Report) (status int, err error) {
 	var files [2]bytes.Buffer
 	for i, r := range []*contract.Report{spread, one} {
@@ -110,17 +109,10 @@ func difference(w io.Writer, spread, one *contract.Report) (status int, err erro
 			return exitError, err
 		}
 	}
-	size := files[0].Len()
-	for line := 1; ; line++ {
-		a, end := files[0].ReadBytes('\n')
-		b, _ := files[1].ReadBytes('\n')
-		switch {
-		case !bytes.Equal(a, b):
-			fmt.Fprintf(w, "\ndifferent: line %d of the run file\nfleet: %s\none process: %s\n", line, a, b)
-			return exitDiffer, nil
-		case end != nil:
-			fmt.Fprintf(w, "\nequal: two run files of %d bytes, without times\n", size)
-			return exitEqual, nil
-		}
+	if !bytes.Equal(files[0].Bytes(), files[1].Bytes()) {
+		fmt.Fprintln(w, "\ndifferent")
+		return exitDiffer, nil
 	}
+	fmt.Fprintf(w, "\nequal: two run files of %d bytes, without times\n", files[0].Len())
+	return exitEqual, nil
 }

@@ -109,7 +109,7 @@ func TestWhatItRefuses(t *testing.T) {
 	}
 }
 
-func TestTheFirstDifference(t *testing.T) {
+func TestADifference(t *testing.T) {
 	m := (&desk{trials: 1}).matrix()
 	m.Scenarios = m.Scenarios[:1]
 	one, err := m.Run(t.Context(), nil)
@@ -121,5 +121,5 @@ func TestTheFirstDifference(t *testing.T) {
 	status, err := difference(&out, other, one)
 	require.NoError(t, err)
 	assert.Equal(t, exitDiffer, status)
-	assert.Regexp(t, `^\ndifferent: line 2 of the run file\nfleet: \{"unit":"calm/1","states":"b.*\n\none process: \{"unit":"calm/1","states":"h`, out.String())
+	assert.Equal(t, "\ndifferent\n", out.String())
 }
