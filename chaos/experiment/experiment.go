@@ -92,9 +92,9 @@ const (
 	Action Kind = "action"
 )
 
-// A Tolerance decides whether an output is acceptable. Package
-// chaos/experiment/tolerance has the ready-made ones. One that also has a method
-// Check() error is checked by [Experiment.Validate].
+// A Tolerance decides whether an output is acceptable: [Equal], [Range], a [ToleranceFunc]. One that
+// also has a method Check() error is checked by [Experiment.Validate]. Those of this package are
+// immutable and safe for concurrent use.
 type Tolerance interface {
 	// Holds reports whether an output is acceptable. An error means that it could
 	// not be judged; the activity then counts as failed.

@@ -9,9 +9,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/experiment"
-	"github.com/shakedown-go/shakedown/chaos/experiment/action"
-	"github.com/shakedown-go/shakedown/chaos/experiment/probe"
-	"github.com/shakedown-go/shakedown/chaos/experiment/tolerance"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
@@ -46,7 +43,7 @@ func (d *day) killStock() *experiment.Experiment {
 func (d *day) cutOffGateway() *experiment.Experiment {
 	cut := chaos.Rule{Name: "partition", Target: gateway + ".*", Group: gateway, Fault: fault.Partition()}
 	return d.experiment(gatewayCutOff, "The customers are cut off from all of the gateway at once, until the rollback.",
-		experiment.Activity{Name: "cut customers off", Start: action.Arm(d.injector, 0, cut), PauseAfter: d.fault})
+		experiment.Activity{Name: "cut customers off", Start: experiment.Arm(d.injector, 0, cut), PauseAfter: d.fault})
 }
 
 // experiment is what all experiments have in common: steady state and limits.
@@ -60,10 +57,10 @@ func (d *day) experiment(name, description string, method ...experiment.Activity
 
 func (d *day) steadyState() *experiment.Hypothesis {
 	h := &experiment.Hypothesis{Name: "customers are served", Probes: []experiment.Activity{
-		{Name: "an order goes through", Run: d.system.status(placeOrder), Tolerance: tolerance.Equal(200)},
+		{Name: "an order goes through", Run: d.system.status(placeOrder), Tolerance: experiment.Equal(200)},
 		{Name: "stock accepts connections", Run: d.system.accepts(stock)},
 		{Name: fmt.Sprintf("%.0f %% of calls good within %v", 100*goodShare, goodWithin),
-			Run: probe.Call(d.served), Tolerance: tolerance.Range(goodShare, 1)},
+			Run: experiment.Call(d.served), Tolerance: experiment.Range(goodShare, 1)},
 	}}
 	for i := range h.Probes {
 		h.Probes[i].Timeout = probeTimeout

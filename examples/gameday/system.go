@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/experiment/probe"
+	"github.com/shakedown-go/shakedown/chaos/experiment"
 )
 
 // system has the running services and the client that all of them and the customers use.
@@ -116,17 +116,17 @@ func (s *system) handle(point, next string) http.HandlerFunc {
 }
 
 // status probes a point from outside, past all injected faults.
-func (s *system) status(point string) probe.Run {
+func (s *system) status(point string) func(context.Context) (any, error) {
 	return func(ctx context.Context) (any, error) {
 		url, err := s.client.url(point)
 		if err != nil {
 			return nil, err
 		}
-		return probe.HTTPStatus(url, s.client.http)(ctx)
+		return experiment.HTTPStatus(url, s.client.http)(ctx)
 	}
 }
 
 // accepts probes whether a service takes connections.
-func (s *system) accepts(name string) probe.Run {
-	return func(ctx context.Context) (any, error) { return probe.TCP(s.client.addr(name))(ctx) }
+func (s *system) accepts(name string) func(context.Context) (any, error) {
+	return func(ctx context.Context) (any, error) { return experiment.TCP(s.client.addr(name))(ctx) }
 }
