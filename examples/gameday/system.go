@@ -94,18 +94,14 @@ func (s *system) handler(name string) http.Handler {
 // handle makes an injection point of a handler, so that the calls made in it
 // know who makes them.
 func (s *system) handle(point, next string) http.HandlerFunc {
-	work := chaos.Wrap(point, func(ctx context.Context, lane string) (struct{}, error) {
+	work := chaos.Wrap(point, func(ctx context.Context, _ struct{}) (struct{}, error) {
 		if next == "" {
 			return struct{}{}, nil
 		}
-		return struct{}{}, s.client.call(ctx, next, lane)
+		return struct{}{}, s.client.call(ctx, next)
 	})
 	return func(w http.ResponseWriter, r *http.Request) {
-		lane := r.Header.Get(laneHeader)
-		if lane == "" {
-			lane = "probes"
-		}
-		_, err := work(chaos.NewContext(r.Context(), s.injector), lane)
+		_, err := work(chaos.NewContext(r.Context(), s.injector), struct{}{})
 		switch {
 		case errors.Is(err, context.DeadlineExceeded):
 			http.Error(w, err.Error(), http.StatusGatewayTimeout)
