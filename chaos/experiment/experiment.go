@@ -49,11 +49,7 @@ type Hypothesis struct {
 }
 
 // An Activity is a probe, which observes the system, or an action, which changes
-// it. Exactly one of Run and Start is set.
-//
-// It runs on a goroutine of its own, under its Timeout. A panic, a runtime.Goexit
-// (t.FailNow) and a hang are failures of the activity like any error. An activity
-// that ignores the end of its context is abandoned after a second.
+// it. Exactly one of Run and Start is set. It runs on a goroutine of its own, under its Timeout.
 type Activity struct {
 	_ struct{}
 
