@@ -50,18 +50,15 @@ type ChatOptions struct {
 // returns the reply. It must be safe for concurrent use, and return when its context ends.
 // The temperature of the model should be 0.
 //
-// All that comes from the run stands in one JSON string document between two lines with a
-// mark. The mark is made of the question's own hash, so that no answer can hold it, and
-// equal questions make equal requests, as a cassette needs. The system prompt says that
-// nothing between the lines is an instruction.
+// All that comes from the run stands in one line of JSON between two lines with a mark, and the system
+// prompt says that nothing between them is an instruction. The mark is made of the question's own hash, so
+// that no answer can hold it, and equal questions make equal requests, as a cassette needs. That makes it
+// harder to talk a model round, and not impossible: see [Attack].
 //
-// The reply must be one JSON object with exactly the members mark, ruling ("held",
-// "broken" or "unsure") and reason; a fence of Markdown around it does no harm. Any other
-// reply is malformed: it is asked for again, twice at most; then the judge is unsure. So it
-// is when its rulings differ over [ChatOptions.Times]. An error or a panic of ask is an
-// error of the judge.
-//
-// A fence makes it harder to talk a model round, and not impossible: see [Attack].
+// The reply must be one JSON object with exactly the members mark, ruling ("held", "broken" or "unsure") and
+// reason, perhaps in a fence of Markdown. Any other is asked for again, twice at most; then the judge is
+// unsure. So it is when its rulings differ over [ChatOptions.Times]. An error or a panic of ask is an error
+// of the judge.
 func Chat(ask func(ctx context.Context, system, user string) (string, error), o *ChatOptions) (invariant.Judge, error) {
 	p := fields.List()
 	o = cmp.Or(o, &ChatOptions{})
