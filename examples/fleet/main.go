@@ -1,9 +1,7 @@
 // Command fleet spreads a matrix over eight processes, kills three of them on the way, and compares what
 // comes out with the report of one process.
 //
-//	go run ./examples/fleet                                        # it starts a server too
-//	go run ./examples/fleet -nats nats://10.0.0.7:4222             # on a server of one's own
-//	go run ./examples/fleet -nats nats://10.0.0.7:4222 -work ID    # one more worker, on any machine
+//	go run ./examples/fleet    # it starts a server too
 //
 // The exit status is 0 if both are equal, whatever the verdict, 1 if they differ, 2 for wrong flags, and 3
 // if the program could not do its work.
@@ -35,8 +33,8 @@ const (
 
 func main() {
 	d := new(desk)
-	flag.StringVar(&d.nats, "nats", "", "`URL` of a NATS server with JetStream; without it the program starts one")
-	flag.StringVar(&d.run, "work", "", "be one more worker of the run with this `ID`, on the server of -nats")
+	flag.StringVar(&d.nats, "nats", "", "`URL` of the server; it is for the workers that the program starts")
+	flag.StringVar(&d.run, "work", "", "be a worker of the run with this `ID`, on the server of -nats")
 	flag.IntVar(&d.trials, "trials", 25, "`times` that each scenario runs, 80 cells each; equal in all processes")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -1,21 +1,17 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/contract/fleet/embedded"
 )
 
 // The test binary is also the program, and so are the workers that it starts.
@@ -46,39 +42,6 @@ func TestWhatIsKilledChangesNothing(t *testing.T) {
 	assert.Regexp(t, `\nverdict +FAIL +FAIL\n`, string(out))
 	assert.Regexp(t, `\nequal: two run files of \d{5,} bytes, `, string(out))
 	assert.Empty(t, stderr.String(), "and no bar where nobody sees it")
-}
-
-// One more worker joins, and afterwards the server has nothing.
-func TestAServerOfOnesOwn(t *testing.T) {
-	t.Parallel()
-	server, err := embedded.Start(&embedded.Options{Dir: t.TempDir()})
-	require.NoError(t, err)
-	defer server.Close()
-	cmd, stderr := program(t, "-trials", "1", "-nats", server.URL())
-	pipe, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	out := bufio.NewReader(pipe)
-	first, err := out.ReadString('\n')
-	require.NoError(t, err, "%s", stderr)
-	id, _, _ := strings.Cut(strings.TrimPrefix(first, "run "), ":")
-	joined, problems := program(t, "-trials", "1", "-nats", server.URL(), "-work", id)
-	require.NoError(t, joined.Start())
-	var rest bytes.Buffer
-	_, err = rest.ReadFrom(out)
-	require.NoError(t, err)
-	assert.NoError(t, cmd.Wait(), "%s%s", &rest, stderr)
-	assert.Contains(t, rest.String(), "\nequal: ")
-	assert.NoError(t, joined.Wait(), "%s", problems)
-
-	nc, err := connect(server.URL())
-	require.NoError(t, err)
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	require.NoError(t, err)
-	account, err := js.AccountInfo(t.Context())
-	require.NoError(t, err)
-	assert.Zero(t, account.Streams)
 }
 
 // A worker ends with the process that started it, also if it has found no run.

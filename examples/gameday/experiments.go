@@ -102,7 +102,7 @@ func (d *day) record(ctx context.Context, e chaos.Event) {
 
 var errNeverSteady = errors.New("gameday: the services did not reach their steady state")
 
-// settle waits until there is something to compare with and all is well.
+// settle waits until all is well.
 func (d *day) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 15*time.Second, errNeverSteady)
 	defer cancel()
@@ -110,10 +110,8 @@ func (d *day) settle(ctx context.Context) error {
 	t := time.NewTicker(d.fault / 10)
 	defer t.Stop()
 	for {
-		if d.recorder.Run().Bins() > baselineBins {
-			if j, err := experiment.Run(ctx, check, nil); err != nil || j.ExitCode() == 0 {
-				return err
-			}
+		if j, err := experiment.Run(ctx, check, nil); err != nil || j.ExitCode() == 0 {
+			return err
 		}
 		select {
 		case <-t.C:
@@ -122,6 +120,3 @@ func (d *day) settle(ctx context.Context) error {
 		}
 	}
 }
-
-// baselineBins are recorded before the first fault.
-const baselineBins = 5
