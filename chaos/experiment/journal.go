@@ -104,7 +104,8 @@ func (j *Journal) ExitCode() int {
 
 func (r *run) newJournal() *Journal {
 	return &Journal{
-		Name: r.secrets.Text(r.exp.Name), Description: r.secrets.Text(r.exp.Description), Start: time.Now().UTC(), Status: Completed,
+		Name: r.secrets.Text(r.exp.Name), Description: r.secrets.Text(r.exp.Description),
+		Start: time.Now().UTC(), Status: Completed,
 		Run: []ActivityResult{}, Rollbacks: []ActivityResult{}, Warnings: []string{},
 	}
 }

@@ -19,7 +19,7 @@ import (
 // already, is an error. The output has the names of the rules. When a rule is removed, the
 // calls that it delays continue. A rule that has replaced it since stays. With a duration the
 // action lasts that long; run it in the background to do something else meanwhile.
-func Arm(in *chaos.Injector, d time.Duration, rules ...chaos.Rule) func(context.Context) (output any, undo Undo, err error) {
+func Arm(in *chaos.Injector, d time.Duration, rules ...chaos.Rule) func(context.Context) (any, Undo, error) {
 	rules = slices.Clone(rules)
 	return func(ctx context.Context) (any, Undo, error) {
 		names, remove, err := arm(in, rules)

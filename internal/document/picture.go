@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A Picture shows runs over time, side by side: a row for each target in a lane, and a bar for each call. A part of the width is for the order of calls, so that those that
-// take no time are seen, and the rest is for time.
+// A Picture shows runs over time, side by side: a row for each target in a lane, and a bar for each call. A part
+// of the width is for the order of calls, so that those that take no time are seen, and the rest is for time.
 type Picture struct {
 	Caption string
 	Runs    []Run
