@@ -33,7 +33,7 @@ func (r *run) execute(ctx context.Context, t task) (rec ActivityResult, err erro
 	if err != nil {
 		rec.Status, rec.Exception = ActivityFailed, r.secrets.Text(err.Error())
 	}
-	_ = r.wait(ctx, t.PauseAfter) // the next step reports the end of the context
+	_ = wait(ctx, t.PauseAfter) // the next step reports the end of the context
 	return rec, err
 }
 
@@ -90,7 +90,7 @@ func (t task) push(undo Undo) {
 }
 
 // wait pauses for d, or until the context ends.
-func (r *run) wait(ctx context.Context, d time.Duration) error {
+func wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
@@ -105,8 +105,7 @@ func (r *run) wait(ctx context.Context, d time.Duration) error {
 
 // A Guard is a stop condition. It is polled while the method runs, first at its
 // start. When its check returns an error, the method ends and the run is aborted. A
-// check that panics or does not end in time aborts the run too. Package
-// chaos/experiment/probe has the ready-made ones.
+// check that panics or does not end in time aborts the run too. [StopUnless] makes one of a probe.
 type Guard struct {
 	_     struct{}
 	Name  string // required

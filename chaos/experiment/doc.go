@@ -11,12 +11,12 @@
 //	e := &experiment.Experiment{
 //		Name: "orders survive a slow database",
 //		Hypothesis: &experiment.Hypothesis{Probes: []experiment.Activity{{
-//			Name: "the shop answers", Run: probe.HTTPStatus("http://localhost:8080/orders", nil),
-//			Tolerance: tolerance.Equal(200),
+//			Name: "the shop answers", Run: experiment.HTTPStatus("http://localhost:8080/orders", nil),
+//			Tolerance: experiment.Equal(200),
 //		}}},
 //		Method: []experiment.Activity{{
 //			Name:  "slow database",
-//			Start: action.Arm(injector, 0, chaos.Rule{Target: "db.*", Fault: fault.Delay(2 * time.Second)}),
+//			Start: experiment.Arm(injector, 0, chaos.Rule{Target: "db.*", Fault: fault.Delay(2 * time.Second)}),
 //		}},
 //	}
 //	journal, err := experiment.Run(ctx, e, nil)
@@ -33,8 +33,9 @@
 // a second; if it returns an undo later, that is run then. A [Guard] is polled during
 // the method and aborts it. [Experiment.Secrets] never appear in a journal.
 //
-// Packages tolerance, action and probe have ready-made parts, package gameday a
-// registry of experiments and their history. In a bubble of testing/synctest an
+// [Arm] is the ready-made action; [HTTPStatus], [TCP] and [Call] are probes, [Equal], [Range] and
+// [ToleranceFunc] tolerances, and [StopUnless] is a guard. A function of your own is an action or a
+// probe too. Package gameday has a registry of experiments and their history. In a bubble of testing/synctest an
 // experiment of hours takes no time. A journal keeps outputs up to 1 MiB each.
 //
 // Stability: may change.

@@ -8,8 +8,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/experiment"
-	"github.com/shakedown-go/shakedown/chaos/experiment/action"
-	"github.com/shakedown-go/shakedown/chaos/experiment/tolerance"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
@@ -30,10 +28,10 @@ func Example() {
 	e := &experiment.Experiment{
 		Name: "orders survive the loss of the database",
 		Hypothesis: &experiment.Hypothesis{Probes: []experiment.Activity{
-			{Name: "an order is found", Run: order, Tolerance: tolerance.Equal("order 1042")},
+			{Name: "an order is found", Run: order, Tolerance: experiment.Equal("order 1042")},
 		}},
 		Method: []experiment.Activity{
-			{Name: "cut the database off", Start: action.Arm(in, 0, chaos.Rule{Target: "db.*", Group: "database", Fault: fault.Partition()})},
+			{Name: "cut the database off", Start: experiment.Arm(in, 0, chaos.Rule{Target: "db.*", Group: "database", Fault: fault.Partition()})},
 		},
 	}
 	journal, err := experiment.Run(context.Background(), e, nil)
@@ -82,7 +80,7 @@ func ExampleGuard() {
 	e := &experiment.Experiment{
 		Name: "search is down",
 		Method: []experiment.Activity{
-			{Name: "break search", Start: action.Arm(in, 0, chaos.Rule{Target: "search", Fault: fault.Fail(fault.ErrUnavailable)})},
+			{Name: "break search", Start: experiment.Arm(in, 0, chaos.Rule{Target: "search", Fault: fault.Fail(fault.ErrUnavailable)})},
 			{Name: "traffic", Run: func(stop context.Context) (any, error) {
 				for range 20 {
 					_ = chaos.Point(ctx, "search")

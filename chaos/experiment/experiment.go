@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -50,11 +49,7 @@ type Hypothesis struct {
 }
 
 // An Activity is a probe, which observes the system, or an action, which changes
-// it. Exactly one of Run and Start is set.
-//
-// It runs on a goroutine of its own, under its Timeout. A panic, a runtime.Goexit
-// (t.FailNow) and a hang are failures of the activity like any error. An activity
-// that ignores the end of its context is abandoned after a second.
+// it. Exactly one of Run and Start is set. It runs on a goroutine of its own, under its Timeout.
 type Activity struct {
 	_ struct{}
 
@@ -93,9 +88,9 @@ const (
 	Action Kind = "action"
 )
 
-// A Tolerance decides whether an output is acceptable. Package
-// chaos/experiment/tolerance has the ready-made ones. One that also has a method
-// Check() error is checked by [Experiment.Validate].
+// A Tolerance decides whether an output is acceptable: [Equal], [Range], a [ToleranceFunc]. One that
+// also has a method Check() error is checked by [Experiment.Validate]. Those of this package are
+// immutable and safe for concurrent use.
 type Tolerance interface {
 	// Holds reports whether an output is acceptable. An error means that it could
 	// not be judged; the activity then counts as failed.
@@ -112,16 +107,6 @@ const fields = fielderror.Package("experiment")
 // Validate returns every problem of the experiment, joined, each a [*FieldError].
 // [Run] calls it.
 func (e *Experiment) Validate() error { return validate(e, &Options{}) }
-
-// ValidateSimple is [Experiment.Validate] for [RunSimple], which needs a hypothesis.
-func (e *Experiment) ValidateSimple() error {
-	err := e.Validate()
-	if e != nil && e.Hypothesis == nil {
-		none := fields.Wrong("Hypothesis", nil, "a hypothesis: without one there is no success to speak of")
-		err = errors.Join(err, none)
-	}
-	return err
-}
 
 const (
 	allowedDuration = "0 or more"

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"runtime"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,21 +13,14 @@ import (
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
-// journalVersion names the layout of a journal.
-const journalVersion = "1"
-
-// A Journal records what a run did and found. Its JSON has the layout of a Chaos
-// Toolkit journal, with more members. It has no secret of the experiment.
+// A Journal records what a run did and found. It has no secret of the experiment.
 type Journal struct {
-	Version    string          `json:"version"`
-	Platform   string          `json:"platform"` // operating system and architecture
-	Node       string          `json:"node"`     // name of the host
-	Name       string          `json:"name"`     // of the experiment
-	Experiment json.RawMessage `json:"experiment"`
-	Start      time.Time       `json:"start"` // UTC
-	End        time.Time       `json:"end"`
-	Duration   float64         `json:"duration"` // in seconds
-	Status     Status          `json:"status"`
+	Name        string    `json:"name"` // of the experiment
+	Description string    `json:"description,omitempty"`
+	Start       time.Time `json:"start"` // UTC
+	End         time.Time `json:"end"`
+	Duration    float64   `json:"duration"` // in seconds
+	Status      Status    `json:"status"`
 	// Why says why the status is not completed; empty if it is.
 	Why string `json:"why,omitempty"`
 	// Deviated reports whether the steady state, or a tolerance of the method, was
@@ -112,14 +103,9 @@ func (j *Journal) ExitCode() int {
 }
 
 func (r *run) newJournal() *Journal {
-	host, _ := os.Hostname() // empty if it is unknown
-	summary := r.json(struct {
-		Title       string `json:"title"`
-		Description string `json:"description"`
-	}{r.exp.Name, r.exp.Description})
 	return &Journal{
-		Version: journalVersion, Platform: runtime.GOOS + "/" + runtime.GOARCH, Node: r.secrets.Text(host),
-		Name: r.secrets.Text(r.exp.Name), Experiment: summary, Start: time.Now().UTC(), Status: Completed,
+		Name: r.secrets.Text(r.exp.Name), Description: r.secrets.Text(r.exp.Description),
+		Start: time.Now().UTC(), Status: Completed,
 		Run: []ActivityResult{}, Rollbacks: []ActivityResult{}, Warnings: []string{},
 	}
 }
@@ -155,10 +141,10 @@ type Result struct {
 // hypothesis. With dryRun the steady state is verified once and nothing else is done.
 // The error is that of an invalid experiment. o may be nil.
 func RunSimple(ctx context.Context, e *Experiment, dryRun bool, o *Options) (Result, error) {
-	if e == nil || e.Hypothesis == nil {
-		return Result{}, e.ValidateSimple()
-	}
 	r, err := newRun(e, o)
+	if err == nil && e.Hypothesis == nil {
+		err = fields.Wrong("Hypothesis", nil, "a hypothesis: without one there is no success to speak of")
+	}
 	if err != nil {
 		return Result{}, err
 	}

@@ -295,6 +295,6 @@ func (r *run) verifyRecovered(ctx context.Context) {
 	if !r.started || r.exp.Hypothesis == nil {
 		return
 	}
-	_ = r.wait(ctx, r.exp.Quiet) // a cancelled run does not wait, but is verified
+	_ = wait(ctx, r.exp.Quiet) // a cancelled run does not wait, but is verified
 	r.journal.SteadyStates.Recovered = r.verify(context.WithoutCancel(ctx))
 }

@@ -20,14 +20,6 @@ func AssertPassed(t testing.TB, r *contract.Report, msgAndArgs ...any) bool {
 	return verify(t, passed(r), msgAndArgs)
 }
 
-// RequirePassed is [AssertPassed], and stops the test.
-func RequirePassed(t testing.TB, r *contract.Report, msgAndArgs ...any) {
-	t.Helper()
-	if !AssertPassed(t, r, msgAndArgs...) {
-		t.FailNow()
-	}
-}
-
 // AssertHeld fails the test unless the invariant was decided in at least one
 // cell and broke in none. A promised rate must be accepted in every scenario in which it
 // was decided, or all its trials are copies that held. In a part that is PARTIAL it is enough that it

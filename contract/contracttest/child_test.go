@@ -56,6 +56,18 @@ func (fails) Inject(context.Context, chaos.Call, any, chaos.Next) (any, error) {
 	return nil, errors.New("the clock is down")
 }
 
+// changeWorld changes each world that the matrix makes.
+func changeWorld(m *contract.Matrix, change func(w *contract.World)) {
+	made := m.NewWorld
+	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
+		w, err := made(ctx)
+		if err == nil {
+			change(w)
+		}
+		return w, err
+	}
+}
+
 // lying is an agent that hides a failure of its clock.
 func lying(t testing.TB) *contract.Matrix {
 	return &contract.Matrix{
@@ -175,7 +187,7 @@ func TestChildUndeliveredAllowed(t *testing.T) {
 	m := lying(t)
 	m.NewWorld = untouched
 	m.Scenarios[1].AllowUndelivered = true
-	contracttest.RequirePassed(t, contracttest.Run(t, m, nil))
+	contracttest.AssertPassed(t, contracttest.Run(t, m, nil))
 }
 
 func TestUndeliveredCellsAreSkipped(t *testing.T) {

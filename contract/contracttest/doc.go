@@ -33,8 +33,6 @@
 //	calm          ✓                ·
 //	refunds-down  ✗                5/5
 //
-// [Options].Reports writes the report to files in every format.
-//
 // # Virtual time
 //
 // If the matrix has NewWorld, every cell runs in a bubble of testing/synctest, and so does
@@ -42,11 +40,6 @@
 // takes milliseconds. An agent that hangs is distinguished from a slow one, and goroutines
 // that it leaves behind are found. docs/worlds.md lists what a bubble requires of a
 // world; [Options].RealTime turns bubbles off.
-//
-// # Saved failures
-//
-// With [Options].SaveFailures each broken cell becomes a file, which package replay
-// plays in a later test: docs/recordings.md.
 //
 // # Without an agent
 //
@@ -58,19 +51,13 @@
 //
 // [AuditRetries] finds out whether tools are safe to call twice.
 //
-// # Rates
-//
-// An agent on a model may break an invariant now and then. [contract.Invariant].AtLeast
-// promises a rate: a broken trial is logged, and the test fails when the rate was
-// rejected, or when there were too few trials to decide. [Options].Sequential stops as soon
-// as that is decided.
-//
 // # The verdict
 //
 // A broken cell fails the test, and so does an inconclusive verdict: too little
-// was decided. [AssertPassed], [AssertHeld] and [AssertScoreAtLeast] check more of
-// the report that Run returns. [AssertNoRegression] compares it with that of an earlier
-// build, kept in a file.
+// was decided. [contract.Invariant].AtLeast promises a rate: a broken trial is logged, and the
+// test fails when the rate was rejected, or when there were too few trials to decide.
+// [AssertPassed], [AssertHeld] and [AssertScoreAtLeast] check more of the report that Run
+// returns. [AssertNoRegression] compares it with that of an earlier build, kept in a file.
 //
 // # Searching
 //

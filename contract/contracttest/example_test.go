@@ -25,7 +25,7 @@ func TestClock(t *testing.T) {
 		},
 		Trials: 20,
 	}, nil)
-	contracttest.RequirePassed(t, r)
+	contracttest.AssertPassed(t, r)
 	contracttest.AssertHeld(t, r, "honest")
 	contracttest.AssertScoreAtLeast(t, r, 100)
 }

@@ -185,17 +185,14 @@ func TestADamagedKeptFileNamesWhatIsWrong(t *testing.T) {
 func changing() *contract.Matrix {
 	m := orderLookup()
 	var runs atomic.Int32
-	world := m.NewWorld
-	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-		w, err := world(ctx)
+	changeWorld(m, func(w *contract.World) {
 		w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
 			if _, err := tools.CallTool(ctx, "orders.get", []byte("7")); err != nil {
 				return "", fmt.Errorf("attempt %d failed", runs.Add(1))
 			}
 			return "found", nil
 		}
-		return w, err
-	}
+	})
 	m.Invariants[0].Check = func(_ context.Context, o *contract.Observation) error { return o.Err }
 	return m
 }

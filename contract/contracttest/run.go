@@ -21,11 +21,11 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/stats"
 )
 
-// Options are the settings of [Run]; nil and the zero value work.
+// Options are the settings of [Run]; nil and the zero value work. Those that [contract.RunOptions] has
+// too mean what they mean there.
 type Options struct {
 	_ struct{}
-	// FailOn is the least severity at which a broken invariant fails its
-	// subtest; a less severe one is logged. 0: every severity.
+	// FailOn is the least severity at which a broken invariant fails its subtest. 0: every severity.
 	FailOn contract.Severity
 	// RealTime runs cells without virtual time, for agents that do real I/O.
 	RealTime bool
@@ -35,20 +35,16 @@ type Options struct {
 	// see [contract.RunOptions].
 	Sequential bool
 	Budget     contract.Budget
-	// KeepAll retains the observations of all cells in the report; without it, those of
-	// cells that are broken or inconclusive.
+	// KeepAll retains the observations of all cells, not only of the broken and inconclusive ones.
 	KeepAll bool
-	// Watchdog is the real-time limit of a cell, as in [contract.RunOptions]. It stays
-	// under the deadline of go test (-timeout), so that there is a report.
+	// Watchdog is the real-time limit of a cell; it stays under the deadline of go test (-timeout).
 	Watchdog time.Duration
-	// Explain bounds what Run spends on finding the defects behind broken cells: see package
-	// contract/search. nil: as long as SHAKEDOWN_EXPLAIN says, a duration such as "10s"; and
-	// without that, where all scenarios run in virtual time, 2,000 runs or 2 s, and in real
-	// time nothing. A budget that bounds nothing turns it off.
+	// Explain bounds what Run spends on finding the defects behind broken cells. nil: as long as
+	// SHAKEDOWN_EXPLAIN says; without that 2,000 runs or 2 s where all scenarios run in virtual time,
+	// and nothing in real time. A budget that bounds nothing turns it off.
 	Explain *search.Budget
-	// Cure has Run also look for habits that mend the defects: see [search.Cure]. It may spend the time and the cost
-	// of Explain again, and three times its runs; where Explain does nothing, neither does Cure. Habits are those
-	// that it tries, as in [search.Options].
+	// Cure has Run also look for habits that mend the defects, as [search.Cure] does, for as much time and cost as
+	// Explain and three times its runs. Habits are those that it tries, as in [search.Options].
 	Cure   bool
 	Habits []*habits.Habit
 	// Cost returns what a run has cost, as in [search.Options].
@@ -57,11 +53,10 @@ type Options struct {
 	// defect whose rules cannot be written is reported, and not kept.
 	Spec *planjson.Options
 	// SaveFailures makes a file of each broken cell, in the folder "sessions" of Dir, such as
-	// SaveCell of package contract/replay: see docs/recordings.md. It gets the matrix, the cell and
-	// Secrets, and returns the name of the session, its text, and what could not be saved, which
-	// is logged. It is called for several cells at once. No file is replaced, and a cell of a
-	// scenario that has the name of a session in the folder is not saved again. Values of calls
-	// are kept for it, so reports show them too. nil: nothing is saved.
+	// SaveCell of package contract/replay. It returns the name of the session, its text, and what
+	// could not be saved, which is logged. It is called for several cells at once. No file is
+	// replaced, and a session that breaks again is not saved again. Values of calls are kept for
+	// it, so reports show them too. nil: nothing is saved.
 	SaveFailures func(m *contract.Matrix, c *contract.CellReport, secrets []string,
 	) (name string, file []byte, err error)
 	// Dir is the folder of files that belong to the test, the sessions of SaveFailures and
@@ -71,55 +66,45 @@ type Options struct {
 	// Secrets are texts that neither the log nor a file of Dir may hold. What looks like a key is
 	// redacted without. The report that Run returns, and its files, have all that was said.
 	Secrets []string
-	// Finish completes the report before it is logged and written, as judge.Correct of package
-	// contract/judge does; an error fails t.
+	// Finish completes the report before it is logged and written, such as judge.Correct; an error fails t.
 	Finish func(*contract.Report) error
-	// File is the path of the run file, as in [contract.RunOptions]; "": that of the environment
-	// variable SHAKEDOWN_FILE, with which -run should select one Run; else none is written. It names
-	// the build that SHAKEDOWN_BUILD has, else the hash of the test's executable.
+	// File is the path of the run file; "": that of SHAKEDOWN_FILE, with which -run should select one
+	// Run; else none is written. It names the build of SHAKEDOWN_BUILD, else the hash of the executable.
 	File string
-	// Shard is the share of the units that this Run makes, as in [contract.RunOptions]; zero: that of
-	// the environment variable SHAKEDOWN_SHARD, such as 2/8, else all. The run file has the shard in
-	// its name ([contract.Shard.File]). A shard does not explain. The first one alone runs kept
-	// defects, and finds out whether the agent repeats itself.
+	// Shard is the share of the units that this Run makes; zero: that of SHAKEDOWN_SHARD, else all. The
+	// run file has the shard in its name ([contract.Shard.File]). A shard does not explain. The first
+	// one alone runs kept defects, and finds out whether the agent repeats itself.
 	Shard contract.Shard
-	// Resume is the path of a run file from which Run goes on, as in [contract.RunOptions]; "": that
-	// of the environment variable SHAKEDOWN_RESUME, else none. Cells that it has are subtests too.
+	// Resume is the path of a run file from which Run goes on; "": that of SHAKEDOWN_RESUME, else none.
+	// Cells that it has are subtests too.
 	Resume string
-	// OnRun, OnEvent and OnCell watch the runs of cells, as in [contract.RunOptions]; package
-	// chaosotel makes spans of them.
+	// OnRun, OnEvent and OnCell watch the runs of cells; package chaosotel makes spans of them.
 	OnRun   func(context.Context, contract.Cell) context.Context
 	OnEvent func(context.Context, chaos.Event)
 	OnCell  func(*contract.CellReport)
-	// Reports is a folder for the report in every format; see [Run]. "": that of
-	// the environment variable SHAKEDOWN_REPORTS, else none.
+	// Reports is a folder for the report in every format; "": that of SHAKEDOWN_REPORTS, else none.
 	Reports string
 }
 
 // Run runs the matrix, each cell as a subtest of t, and returns the report.
 //
-// A cell whose invariant broke fails its subtest, unless the invariant's severity
-// is below FailOn. A cell in which no fault was delivered, or that is
-// inconclusive, is skipped with the reason. If the verdict is inconclusive, t
-// itself fails, unless it is PARTIAL: see [contract.Report.Partial].
-// A broken trial of a promised rate is logged and fails nothing; t fails
-// when the rate was rejected ([contract.Invariant.AtLeast]). If the matrix is not valid, Run fails t and stops it.
+// A cell whose invariant broke fails its subtest, unless its severity is below FailOn. A cell in which no
+// fault was delivered, or that is inconclusive, is skipped with the reason. If the verdict is inconclusive,
+// t itself fails, unless it is PARTIAL: see [contract.Report.Partial]. A broken trial of a promised rate is
+// logged; t fails when the rate was rejected. If the matrix is not valid, Run fails t and stops it.
 //
-// At the end Run logs the report, as [report.Text] does with TableLast. If [Options].Reports
-// asks for it, Run also writes it to files as [report.Files] does, in a folder named after the
-// test's package, the test, and the matrix if it has a name.
+// At the end Run logs the report. For [Options].Reports it also writes it as [report.Files] does, in a
+// folder named after the test's package, the test, and the matrix if it has a name.
 //
-// If cells broke, Run looks for the defects behind them ([Options].Explain), and keeps
-// each as a file in the folder "kept" of Dir. A later Run runs the kept defects first, as
-// subtests kept/ID; one whose faults no longer reach the agent is skipped.
+// If cells broke, Run looks for the defects behind them ([Options].Explain), and keeps each as a file in
+// the folder "kept" of Dir. A later Run runs the kept defects first, as subtests kept/ID; one whose faults
+// no longer reach the agent is skipped.
 //
-// If all scenarios run in virtual time, Run also looks for runs that met the same and in which
-// the agent differs, and notes the outcome in the report ([contract.Report].Repeatable and
-// Repeats). It runs each prompt list twice without faults: calm runs, which
-// [contract.Report].CalmRuns and Budget count; where nothing is left of the budget it does not.
-// It runs a cell of each scenario with faults again until eight runs met the same, and up to
-// eight trials of an invariant that held in some and broke in others. A cell that a judge rules
-// on is not run again. Budget does not count the runs under faults.
+// If all scenarios run in virtual time, Run also finds out whether the agent repeats itself
+// ([contract.Report].Repeatable and Repeats). It runs each prompt list twice without faults, as far as
+// Budget has room: calm runs, which [contract.Report].CalmRuns counts. It runs a cell of each scenario with
+// faults again until eight runs met the same, and up to eight trials of an invariant that held in some and
+// broke in others; Budget does not count these. A cell that a judge rules on is not run again.
 //
 // Run must be called from the goroutine of t.
 func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {

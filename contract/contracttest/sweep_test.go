@@ -76,14 +76,11 @@ func TestSweepThatFindsNothing(t *testing.T) {
 func counting(t testing.TB) *contract.Matrix {
 	var n atomic.Int64
 	m := lying(t)
-	made := m.NewWorld
-	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-		w, err := made(ctx)
+	changeWorld(m, func(w *contract.World) {
 		w.Agent = func(context.Context, string, chaos.ToolRegistry) (string, error) {
 			return fmt.Sprint("answer ", n.Add(1)), nil
 		}
-		return w, err
-	}
+	})
 	m.Invariants, m.Scenarios = m.Invariants[1:], []contract.Scenario{contract.Calm()}
 	return m
 }
@@ -160,9 +157,7 @@ func TestRunSaysWhetherTrialsUnderFaultsRepeat(t *testing.T) {
 // is up to chance, if it draws at all. Its answers are the same in calm runs.
 func afterFailure(t *testing.T, draws func(contract.CellContext) string) *contract.Matrix {
 	m := lying(t)
-	made := m.NewWorld
-	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-		w, err := made(ctx)
+	changeWorld(m, func(w *contract.World) {
 		w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
 			if _, err := tools.CallTool(ctx, "clock", []byte(`{}`)); err == nil {
 				return "fine", nil
@@ -170,8 +165,7 @@ func afterFailure(t *testing.T, draws func(contract.CellContext) string) *contra
 			c, _ := contract.CellOf(ctx)
 			return "fine, although the clock failed" + draws(c), nil
 		}
-		return w, err
-	}
+	})
 	m.Invariants = []contract.Invariant{invariant.Contains("fine", contract.Low, "fine")}
 	m.Scenarios = []contract.Scenario{contract.Calm(),
 		contract.Under("down", chaos.Rule{Target: "clock", Fault: fault.Fail(fault.ErrUnavailable)})}
@@ -243,9 +237,7 @@ func TestRunCountsTheRunsOfRepeat(t *testing.T) {
 		t.Run(tc.why, func(t *testing.T) {
 			m := lying(t)
 			m.Scenarios, m.Trials = m.Scenarios[:1], 1
-			made := m.NewWorld
-			m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-				w, err := made(ctx)
+			changeWorld(m, func(w *contract.World) {
 				agent := w.Agent
 				w.Agent = func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
 					cell, _ := contract.CellOf(ctx)
@@ -254,8 +246,7 @@ func TestRunCountsTheRunsOfRepeat(t *testing.T) {
 					mu.Unlock()
 					return agent(ctx, prompt, tools)
 				}
-				return w, err
-			}
+			})
 			r := contracttest.Run(t, m, &contracttest.Options{Sequential: true, Budget: tc.budget})
 			assert.Equal(t, tc.calm, r.CalmRuns)
 			assert.Equal(t, tc.repeatable, r.Repeatable)

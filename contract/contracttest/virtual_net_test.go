@@ -17,7 +17,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/signal"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -84,7 +83,7 @@ func slowShop(url string, transport func() http.RoundTripper) *contract.Matrix {
 func TestRealServersInVirtualTime(t *testing.T) {
 	m := slowShop(shop(t).URL, func() http.RoundTripper { return chaoshttp.PerWorld() })
 	r := contracttest.Run(t, m, &contracttest.Options{KeepAll: true})
-	contracttest.RequirePassed(t, r)
+	contracttest.AssertPassed(t, r)
 	require.Len(t, r.Cells, 40)
 	assert.Equal(t, 0*time.Hour, r.Cells[0].Elapsed, "what the server takes is not in the time of a cell")
 	assert.Equal(t, 3*time.Hour, r.Cells[39].Elapsed)
@@ -95,16 +94,13 @@ func TestRealServersInVirtualTime(t *testing.T) {
 func TestChildSharesTheDefaultTransport(t *testing.T) {
 	onlyInChild(t)
 	m := slowShop(shop(t).URL, func() http.RoundTripper { return nil })
-	honest := m.NewWorld
-	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-		w, err := honest(ctx)
+	changeWorld(m, func(w *contract.World) {
 		inner := w.Agent
 		w.Agent = func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
 			_, _ = inner(ctx, prompt, tools)
 			return "shipped", nil
 		}
-		return w, err
-	}
+	})
 	m.Trials = 1
 	for _, c := range contracttest.Run(t, m, nil).Cells {
 		t.Logf("the cell is %v: %s", c.State, c.Why)
@@ -122,7 +118,7 @@ func TestSharedTransportInRealTime(t *testing.T) {
 	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	m := slowShop(shop(t).URL, func() http.RoundTripper { return nil })
 	m.Scenarios, m.Trials = m.Scenarios[:1], 1
-	contracttest.RequirePassed(t, contracttest.Run(t, m, &contracttest.Options{RealTime: true}))
+	contracttest.AssertPassed(t, contracttest.Run(t, m, &contracttest.Options{RealTime: true}))
 }
 
 // TestNetworksInVirtualTime: what a cell may do with real connections.
@@ -182,7 +178,7 @@ func TestNetworksInVirtualTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := doing(what)
 			m.Trials = 4
-			contracttest.RequirePassed(t, contracttest.Run(t, m, &contracttest.Options{Workers: 4, Watchdog: 20 * time.Second}))
+			contracttest.AssertPassed(t, contracttest.Run(t, m, &contracttest.Options{Workers: 4, Watchdog: 20 * time.Second}))
 		})
 	}
 }
@@ -243,81 +239,5 @@ func TestWhatHoldsTheClockIsNamed(t *testing.T) {
 		assert.Regexp(t, name+`, then 0s: broken: the agent or its world left goroutines behind: .*IO wait, `+row, out)
 		assert.Regexp(t, name+`, then 1h0m0s: inconclusive: the watchdog gave up after 1.5s of real time, while the agent was answering; `+
 			`what kept the clock from moving: .*IO wait, `+row, out)
-	}
-}
-
-// Each of these ends the whole process.
-
-// TestChildSharesAClient: two cells at a time use Go's default client, unwrapped.
-func TestChildSharesAClient(t *testing.T) {
-	onlyInChild(t)
-	server := shop(t)
-	m := doing(func(ctx context.Context) error {
-		for range 1000 {
-			if err := fetch(ctx, http.DefaultClient, server.URL); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	m.Trials = 8
-	contracttest.Run(t, m, &contracttest.Options{Workers: 4})
-	t.Log("went on")
-}
-
-// TestChildSharesALookup: Go joins equal lookups of its default resolver.
-func TestChildSharesALookup(t *testing.T) {
-	onlyInChild(t)
-	m := doing(func(ctx context.Context) error {
-		for range 5000 {
-			if _, err := net.DefaultResolver.LookupIPAddr(ctx, "localhost"); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	m.Trials = 8
-	contracttest.Run(t, m, &contracttest.Options{Workers: 4})
-	t.Log("went on")
-}
-
-// TestChildIsInterrupted: a signal comes while a cell listens.
-func TestChildIsInterrupted(t *testing.T) {
-	onlyInChild(t)
-	contracttest.Run(t, doing(func(context.Context) error {
-		c := make(chan os.Signal, 1)
-		signal.Notify(c, os.Interrupt)
-		self, err := os.FindProcess(os.Getpid())
-		if err != nil {
-			return err
-		}
-		if err := self.Signal(os.Interrupt); err != nil {
-			return err
-		}
-		for {
-			select {
-			case <-c:
-				return nil
-			default:
-				runtime.Gosched()
-			}
-		}
-	}), nil)
-	t.Log("went on")
-}
-
-func TestWhatOfTheNetworkKillsTheProcess(t *testing.T) {
-	tests := []struct{ reason, test string }{
-		{"a shared client that is not wrapped", "TestChildSharesAClient"},
-		{"lookups of one resolver in two cells at a time", "TestChildSharesALookup"},
-	}
-	if runtime.GOOS != "windows" { // where a process cannot interrupt itself
-		tests = append(tests, struct{ reason, test string }{"a signal for a cell", "TestChildIsInterrupted"})
-	}
-	for _, tc := range tests {
-		out, failed := child(t, "^"+tc.test+"$")
-		assert.True(t, failed, tc.reason)
-		assert.Contains(t, out, "send on synctest channel from outside bubble", tc.reason)
-		assert.NotContains(t, out, "went on", tc.reason)
 	}
 }

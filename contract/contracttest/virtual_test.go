@@ -10,6 +10,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"os/signal"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -78,7 +81,7 @@ func TestWhatWorksInVirtualTime(t *testing.T) {
 		"database/sql over memory": overSQL,
 	} {
 		t.Run(name, func(t *testing.T) {
-			contracttest.RequirePassed(t, contracttest.Run(t, doing(what), nil))
+			contracttest.AssertPassed(t, contracttest.Run(t, doing(what), nil))
 		})
 	}
 }
@@ -228,72 +231,106 @@ func TestWhatFreezesABubble(t *testing.T) {
 	}
 }
 
-// Each of these ends the whole process.
+// deadlyVariable says what TestChildDies does.
+const deadlyVariable = "CONTRACTTEST_DEADLY"
 
-func TestChildTouchesFromOutside(t *testing.T) {
+// TestChildDies does a thing that ends the whole process.
+func TestChildDies(t *testing.T) {
 	onlyInChild(t)
-	var kept context.Context
-	contracttest.Run(t, doing(func(ctx context.Context) error { kept = ctx; return nil }), &contracttest.Options{Workers: 1})
-	t.Log("the cells are done")
-	<-kept.Done()
-	t.Log("went on")
-}
-
-func TestChildCancelsFromOutside(t *testing.T) {
-	onlyInChild(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	contracttest.Run(t, doing(func(context.Context) error { _ = ctx.Done(); return nil }), &contracttest.Options{Workers: 1})
-	t.Log("the cells are done")
-	cancel()
-	t.Log("went on")
-}
-
-func TestChildSharesAChannel(t *testing.T) {
-	onlyInChild(t)
-	var once sync.Once
-	var pool chan int // made on first use
-	contracttest.Run(t, doing(func(context.Context) error {
-		once.Do(func() { pool = make(chan int, 10) })
-		pool <- 1
-		return nil
-	}), &contracttest.Options{Workers: 1})
+	run := func(trials, workers int, what func(ctx context.Context) error) {
+		m := doing(what)
+		m.Trials = trials
+		contracttest.Run(t, m, &contracttest.Options{Workers: workers})
+	}
+	switch os.Getenv(deadlyVariable) {
+	case "using a cell's context after its cell":
+		var kept context.Context
+		run(2, 1, func(ctx context.Context) error { kept = ctx; return nil })
+		<-kept.Done()
+	case "cancelling a context that a cell was the first to wait for":
+		ctx, cancel := context.WithCancel(t.Context())
+		run(2, 1, func(context.Context) error { _ = ctx.Done(); return nil })
+		cancel()
+	case "a channel of one cell in another":
+		var once sync.Once
+		var pool chan int // made on first use
+		run(2, 1, func(context.Context) error {
+			once.Do(func() { pool = make(chan int, 10) })
+			pool <- 1
+			return nil
+		})
+	case "a wait group used outside and inside":
+		s := new(shared)
+		s.work.Add(1)
+		run(2, 1, func(context.Context) error { s.work.Go(func() {}); return nil })
+	case "a panic on a goroutine that the agent started":
+		run(2, 0, func(context.Context) error {
+			done := make(chan struct{})
+			go func() { defer close(done); panic("boom") }()
+			<-done
+			return nil
+		})
+	case "a shared client that is not wrapped":
+		server := shop(t)
+		run(8, 4, func(ctx context.Context) error {
+			var err error
+			for i := 0; i < 1000 && err == nil; i++ {
+				err = fetch(ctx, http.DefaultClient, server.URL)
+			}
+			return err
+		})
+	case "lookups of one resolver in two cells at a time": // Go joins equal ones
+		run(8, 4, func(ctx context.Context) error {
+			var err error
+			for i := 0; i < 5000 && err == nil; i++ {
+				_, err = net.DefaultResolver.LookupIPAddr(ctx, "localhost")
+			}
+			return err
+		})
+	case "a signal for a cell":
+		run(2, 0, func(context.Context) error {
+			c := make(chan os.Signal, 1)
+			signal.Notify(c, os.Interrupt)
+			self, err := os.FindProcess(os.Getpid())
+			if err == nil {
+				err = self.Signal(os.Interrupt)
+			}
+			for err == nil {
+				select {
+				case <-c:
+					return nil
+				default:
+					runtime.Gosched()
+				}
+			}
+			return err
+		})
+	}
 	t.Log("went on")
 }
 
 // shared is a wait group of the whole package.
 type shared struct{ work sync.WaitGroup }
 
-func TestChildSharesAWaitGroup(t *testing.T) {
-	onlyInChild(t)
-	s := new(shared)
-	s.work.Add(1)
-	contracttest.Run(t, doing(func(context.Context) error { s.work.Go(func() {}); return nil }), &contracttest.Options{Workers: 1})
-	t.Log("went on")
-}
-
-func TestChildPanicsElsewhere(t *testing.T) {
-	onlyInChild(t)
-	contracttest.Run(t, doing(func(context.Context) error {
-		done := make(chan struct{})
-		go func() { defer close(done); panic("boom") }()
-		<-done
-		return nil
-	}), nil)
-	t.Log("went on")
-}
-
 func TestWhatKillsTheProcess(t *testing.T) {
-	for _, tc := range []struct{ reason, test, want string }{
-		{"using a cell's context after its cell", "TestChildTouchesFromOutside", "receive on synctest channel from outside bubble"},
-		{"cancelling a context that a cell was the first to wait for", "TestChildCancelsFromOutside", "close of synctest channel from outside bubble"},
-		{"a channel of one cell in another", "TestChildSharesAChannel", "send on synctest channel from outside bubble"},
-		{"a wait group used outside and inside", "TestChildSharesAWaitGroup", "sync: WaitGroup"},
-		{"a panic on a goroutine that the agent started", "TestChildPanicsElsewhere", "panic: boom"},
+	for _, row := range [][2]string{
+		{"using a cell's context after its cell", "receive on synctest channel from outside bubble"},
+		{"cancelling a context that a cell was the first to wait for", "close of synctest channel from outside bubble"},
+		{"a channel of one cell in another", "send on synctest channel from outside bubble"},
+		{"a wait group used outside and inside", "sync: WaitGroup"},
+		{"a panic on a goroutine that the agent started", "panic: boom"},
+		{"a shared client that is not wrapped", "send on synctest channel from outside bubble"},
+		{"lookups of one resolver in two cells at a time", "send on synctest channel from outside bubble"},
+		{"a signal for a cell", "send on synctest channel from outside bubble"},
 	} {
-		out, failed := child(t, "^"+tc.test+"$")
-		assert.True(t, failed, tc.reason)
-		assert.Contains(t, out, tc.want, tc.reason)
-		assert.NotContains(t, out, "went on", tc.reason)
+		if runtime.GOOS == "windows" && row[0] == "a signal for a cell" {
+			continue // a process cannot interrupt itself there
+		}
+		t.Setenv(deadlyVariable, row[0])
+		out, failed := child(t, "^TestChildDies$")
+		assert.True(t, failed, row[0])
+		assert.Contains(t, out, row[1], row[0])
+		assert.NotContains(t, out, "went on", row[0])
 	}
 }
 
@@ -306,7 +343,7 @@ func TestRealTimeLiftsTheRules(t *testing.T) {
 		pool <- 1
 		return nil
 	}), &contracttest.Options{RealTime: true})
-	contracttest.RequirePassed(t, r)
+	contracttest.AssertPassed(t, r)
 }
 
 // TestWhichCellsAreInVirtualTime: those whose worlds are made for each of them, by the

@@ -11,8 +11,7 @@ import (
 // An AttackCount counts the attacks of one kind.
 type AttackCount struct {
 	Kind string `json:"kind"`
-	// Tried counts those on which the judge did not fail: a failure does not say what the
-	// text would have done.
+	// Tried counts those on which the judge did not fail.
 	Tried int `json:"tried" min:"0"`
 	// Moved counts those after which the judge ruled that a broken answer holds, and Unsure
 	// those after which it was unsure: that is no pass either.
@@ -56,15 +55,10 @@ func attacks() []attack {
 	}
 }
 
-// Attack asks a judge about broken answers with texts in them that try to talk it round:
-// instructions, verdicts, false ends of the data, other roles, other languages, letters
-// that look like others, pleas. It counts, by kind, how many made it rule that the answer
-// holds.
-//
-// Each question is asked as it is, and with each of fourteen texts. One that the judge does
-// not rule broken as it is is left out, since no text moved it; if all are left out, the
-// counts have Tried 0. A text on which the judge fails does not count as tried. That no text
-// moved the judge does not show that none can.
+// Attack asks a judge about broken answers with each of fourteen texts in them that try to talk it
+// round, and counts, by kind, how many made it rule that the answer holds. A question that the judge
+// does not rule broken without them is left out, since no text moved it. A text on which the judge
+// fails does not count as tried. That no text moved the judge does not show that none can.
 //
 // Errors: [*FieldError] for a judge that is nil, and an error of ctx.
 func Attack(ctx context.Context, j invariant.Judge, broken []invariant.Question) ([]AttackCount, error) {

@@ -67,18 +67,15 @@ type Calibration struct {
 	Attacks []AttackCount `json:"attacks,omitempty"`
 }
 
-// Calibrate asks a judge about labelled answers, one after the other, and counts how often
-// it is right. Unless skipped, it also attacks the judge on the first five broken ones that
-// it finds: see [Attack].
+// Calibrate asks a judge about labelled answers, one after the other, and counts how often it is right. It
+// also attacks the judge on the first five broken ones that it finds: see [Attack].
 //
-// Take answers like those of the runs to be judged, both held and broken, labelled without
-// knowledge of the judge's rulings. A hundred of each make an interval of about 10 points.
-// None of them may stand in the judge's own prompt.
+// Take answers like those of the runs to be judged, labelled without knowledge of the judge's rulings, none
+// of which stands in the judge's own prompt. A hundred of each make an interval of about 10 points.
 //
-// Errors: [*FieldError], joined, for a judge that is nil, for options and labels that are
-// not allowed, for a question that is labelled twice, and for no held or no broken label;
-// an error of ctx; and judgements that name no judge, or different ones. Failures of the
-// judge itself are counted, but an error is returned if there was nothing else.
+// Errors: [*FieldError], joined, for a judge that is nil, for options and labels that are not allowed, and
+// for judgements that name no judge, or different ones; an error of ctx. Failures of the judge itself are
+// counted, but an error is returned if there was nothing else.
 func Calibrate(ctx context.Context, j invariant.Judge, labelled []Label, o *CalibrateOptions) (*Calibration, error) {
 	o = cmp.Or(o, &CalibrateOptions{})
 	if err := checkLabels(j, labelled, o); err != nil {

@@ -62,34 +62,53 @@ func TestCalibrate(t *testing.T) {
 	assert.Equal(t, c, back)
 }
 
+// A calibration that no report could use is an error at once, not when it is read.
 func TestCalibrateRefuses(t *testing.T) {
-	held := says(invariant.Held, nil)
-	o := &judge.CalibrateOptions{Sample: "two"}
+	down := errors.New("down")
+	held, o := says(invariant.Held, nil), &judge.CalibrateOptions{Sample: "two"}
+	a, b := label("a", invariant.Held), label("b", invariant.Broken)
+	besides := func(state string) judge.Label { // the same answer, perhaps beside another state
+		own := label("a", invariant.Broken)
+		own.Question.State = []byte(state)
+		return own
+	}
+	named := func(names ...string) invariant.Judge {
+		n := 0
+		return func(context.Context, invariant.Question) (invariant.Judgement, error) {
+			n++
+			return invariant.Judgement{Ruling: invariant.Held, Judge: names[n-1]}, nil
+		}
+	}
+	failing := func(context.Context, invariant.Question) (invariant.Judgement, error) {
+		return invariant.Judgement{}, down
+	}
 	for _, row := range []struct {
+		j      invariant.Judge
 		labels []judge.Label
 		o      *judge.CalibrateOptions
 		want   string
 	}{
-		{nil, o, "without one that is held"},
-		{[]judge.Label{label("a", invariant.Held)}, o, "without one that is broken"},
-		{[]judge.Label{label("a", invariant.Unsure)}, o, "labelled[0].Ruling is unsure"},
-		{[]judge.Label{{Ruling: invariant.Held}}, o, "labelled[0].Question.Decide"},
-		{[]judge.Label{label("a", invariant.Held), label("b", invariant.Broken)}, nil, "CalibrateOptions.Sample"},
+		{held, nil, o, "without one that is held"},
+		{held, []judge.Label{a}, o, "without one that is broken"},
+		{held, []judge.Label{label("a", invariant.Unsure)}, o, "labelled[0].Ruling is unsure"},
+		{held, []judge.Label{{Ruling: invariant.Held}}, o, "labelled[0].Question.Decide"},
+		{held, []judge.Label{a, b}, nil, "CalibrateOptions.Sample"},
+		{held, []judge.Label{a, b, label("a", invariant.Broken)}, o, "labelled[2].Question is that of labelled[0]"},
+		{held, []judge.Label{a, b, besides("{")}, o, "labelled[2].Question is without JSON"},
+		{named(""), []judge.Label{a, b}, o, `labelled[0] is "a judge without a name"; allowed: a judgement that names its judge`},
+		{named("one", "two"), []judge.Label{a, b}, o, "labelled[1]"},
+		{failing, []judge.Label{a, b}, o, "the judge failed on each of 2 labelled answers, first: down"},
+		{says(invariant.Held, down), []judge.Label{a, b}, o, "the judge failed on each of 2 labelled answers, first: down"},
 	} {
-		_, err := judge.Calibrate(t.Context(), held, row.labels, row.o)
+		_, err := judge.Calibrate(t.Context(), row.j, row.labels, row.o)
 		require.ErrorContains(t, err, row.want)
 	}
-	two := []judge.Label{label("a", invariant.Held), label("b", invariant.Broken)}
+	_, err := judge.Calibrate(t.Context(), held, []judge.Label{a, b, besides(`{"order": "paid"}`)}, o)
+	require.NoError(t, err, "the same answer beside another state is another question")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := judge.Calibrate(ctx, held, two, o)
+	_, err = judge.Calibrate(ctx, held, []judge.Label{a, b}, o)
 	require.ErrorIs(t, err, context.Canceled)
-	n := 0
-	_, err = judge.Calibrate(t.Context(), func(context.Context, invariant.Question) (invariant.Judgement, error) {
-		n++
-		return invariant.Judgement{Ruling: invariant.Held, Judge: []string{"", "one", "two"}[n]}, nil
-	}, two, o)
-	require.ErrorContains(t, err, "labelled[1]")
 	_, err = judge.Attack(t.Context(), nil, nil)
 	require.Error(t, err)
 }

@@ -3,10 +3,8 @@ package judge
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/shakedown-go/shakedown/contract/invariant"
@@ -44,33 +42,23 @@ type ChatOptions struct {
 	// Timeout limits one call of ask; 0: one minute. It is real time: checks are outside of
 	// the virtual time of cells.
 	Timeout time.Duration
-	// MaxCalls limits the calls of ask over the life of the judge. When they are used up,
-	// the judge fails, and what it is asked about is undecided; 0: no limit.
-	MaxCalls int
 	// Cost is what one call costs, in a unit of your own; 0 and up.
 	Cost float64
 }
-
-// ErrCallsUsedUp is matched by the error of a judge whose [ChatOptions.MaxCalls] are used
-// up.
-var ErrCallsUsedUp = errors.New("judge: the calls of the judge are used up")
 
 // Chat returns a judge that asks a model. ask sends a system prompt and a user prompt and
 // returns the reply. It must be safe for concurrent use, and return when its context ends.
 // The temperature of the model should be 0.
 //
-// All that comes from the run stands in one JSON string document between two lines with a
-// mark. The mark is made of the question's own hash, so that no answer can hold it, and
-// equal questions make equal requests, as a cassette needs. The system prompt says that
-// nothing between the lines is an instruction.
+// All that comes from the run stands in one line of JSON between two lines with a mark, and the system
+// prompt says that nothing between them is an instruction. The mark is made of the question's own hash, so
+// that no answer can hold it, and equal questions make equal requests, as a cassette needs. That makes it
+// harder to talk a model round, and not impossible: see [Attack].
 //
-// The reply must be one JSON object with exactly the members mark, ruling ("held",
-// "broken" or "unsure") and reason; a fence of Markdown around it does no harm. Any other
-// reply is malformed: it is asked for again, twice at most; then the judge is unsure. So it
-// is when its rulings differ over [ChatOptions.Times]. An error or a panic of ask is an
-// error of the judge.
-//
-// A fence makes it harder to talk a model round, and not impossible: see [Attack].
+// The reply must be one JSON object with exactly the members mark, ruling ("held", "broken" or "unsure") and
+// reason, perhaps in a fence of Markdown. Any other is asked for again, twice at most; then the judge is
+// unsure. So it is when its rulings differ over [ChatOptions.Times]. An error or a panic of ask is an error
+// of the judge.
 func Chat(ask func(ctx context.Context, system, user string) (string, error), o *ChatOptions) (invariant.Judge, error) {
 	p := fields.List()
 	o = cmp.Or(o, &ChatOptions{})
@@ -78,7 +66,6 @@ func Chat(ask func(ctx context.Context, system, user string) (string, error), o 
 	p.Demand(strings.TrimSpace(o.Name) != "", "ChatOptions.Name", o.Name, "a name that is not empty")
 	p.Demand(o.Times >= 0 && o.Times <= mostTimes, "ChatOptions.Times", o.Times, "0 to 9")
 	p.Demand(o.Timeout >= 0, "ChatOptions.Timeout", o.Timeout, "0 and more")
-	p.Demand(o.MaxCalls >= 0, "ChatOptions.MaxCalls", o.MaxCalls, "0 and more")
 	p.Demand(o.Cost >= 0 && o.Cost <= 1e12, "ChatOptions.Cost", o.Cost, "0 to 1e12")
 	if err := p.Err(); err != nil {
 		return nil, err
@@ -92,7 +79,6 @@ func Chat(ask func(ctx context.Context, system, user string) (string, error), o 
 type chat struct {
 	ChatOptions
 	send func(ctx context.Context, system, user string) (string, error)
-	made atomic.Int64 // calls so far
 }
 
 func (c *chat) judge(ctx context.Context, q invariant.Question) (invariant.Judgement, error) {
@@ -129,9 +115,6 @@ func (c *chat) ruling(ctx context.Context, f *fence, reading int, j *invariant.J
 	for try := range 1 + retries {
 		if err := ctx.Err(); err != nil {
 			return nil, err
-		}
-		if n := c.made.Add(1); c.MaxCalls > 0 && n > int64(c.MaxCalls) {
-			return nil, fmt.Errorf("%w: %d", ErrCallsUsedUp, c.MaxCalls)
 		}
 		j.Calls++
 		j.Cost += c.Cost

@@ -3,7 +3,6 @@ package judge
 import (
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 
 	"github.com/shakedown-go/shakedown/contract"
@@ -71,10 +70,7 @@ func choose(s *scoring.JudgeScore, known []*Calibration) (best *Calibration, war
 			if c.Decide == s.Decide {
 				return c, "", false
 			}
-			best, warning = c, "the calibration is of another sentence than the one that was asked"
-			if c.Decide == "" {
-				warning = "the calibration is of several sentences together, and not of the one that was asked alone"
-			}
+			best, warning = c, "the calibration is of another sentence than the one that was asked, or of several"
 		}
 	}
 	if best != nil {
@@ -123,12 +119,11 @@ func (c *Calibration) correct(s *scoring.JudgeScore, out *scoring.JudgeRates) {
 	case n == 0:
 		return
 	}
-	// Exact: as floating-point numbers 0.8 and 0.4 are together above 1.2.
-	sum := new(big.Rat).Add(share(c.Sensitivity), share(c.Specificity))
-	if sum.Cmp(big.NewRat(12, 10)) <= 0 {
-		together, _ := sum.Float64()
+	// Whole numbers: as floating-point numbers 0.8 and 0.4 are together above 1.2.
+	bad, good := int64(out.Bad), int64(out.Good)
+	if together := int64(out.Found)*good + int64(out.Spared)*bad; 10*together <= 12*bad*good {
 		warn("sensitivity and specificity are together %v, where 1 is a coin and 1.2 the least that is useful",
-			math.Round(together*100)/100)
+			math.Round(100*float64(together)/float64(bad*good))/100)
 	}
 	if s.Distinct < n {
 		warn("of %s answers only %s are different: the interval may be too narrow", text.Number(n),
@@ -157,5 +152,3 @@ func corrected(s *scoring.JudgeScore, c *scoring.JudgeRates, unsure int) (float6
 	return stats.Corrected(judged, stats.Tally{Passed: c.Spared, Trials: c.Good},
 		stats.Tally{Passed: c.Found, Trials: c.Bad}, scoring.Level95)
 }
-
-func share(r Rate) *big.Rat { return big.NewRat(int64(r.Right), int64(r.Of)) }

@@ -22,18 +22,13 @@
 // question is asked once, and in replay nothing is asked that is not on the tape: that is an error
 // of ask, and leaves the cell undecided.
 //
+// A question costs [ChatOptions.Times] calls of the model, and up to two more for each of them whose reply
+// has another form than asked for. All judges are safe for concurrent use if ask is.
+//
 // # Errors of a judge
 //
-// [Calibrate] asks a judge about labelled answers: how many of the broken ones it finds,
-// how many of the good ones it spares. [Attack] tries to talk it round. The result is a
-// file beside the tests. [Correct] puts it into a report, with the corrected rate, and
-// warns where the calibration is not of the judge that was asked.
-//
-// # Costs
-//
-// A question costs [ChatOptions.Times] calls of the model, and up to two more for each of
-// them whose reply has another form than asked for. All judges are safe for concurrent
-// use if ask is.
+// [Calibrate] finds out how many of the broken answers a judge finds and how many of the good ones it spares;
+// [Attack] tries to talk it round. The result is a file beside the tests. [Correct] puts it into a report.
 //
 // Stability: may change.
 package judge

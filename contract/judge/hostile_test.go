@@ -103,7 +103,7 @@ func TestAFailureWithstandsNoAttack(t *testing.T) {
 	} {
 		counts, err := judge.Attack(t.Context(), func(_ context.Context, q invariant.Question) (invariant.Judgement, error) {
 			if row.fails(q) {
-				return invariant.Judgement{Judge: "own"}, judge.ErrCallsUsedUp
+				return invariant.Judgement{Judge: "own"}, errors.New("down")
 			}
 			return invariant.Judgement{Judge: "own", Ruling: invariant.Broken}, nil
 		}, []invariant.Question{broken})

@@ -19,7 +19,10 @@ func FuzzReplies(f *testing.F) {
 	for _, s := range []string{"", "{}", "```json\n{}\n```", `{"mark":"","ruling":"held","reason":""}`, "[", "\xff",
 		`{"mark":"MARK","ruling":"held","reason":"r"}`, "```json\n{\"mark\":\"MARK\",\"ruling\":\"broken\",\"reason\":\"\"}\n```",
 		`{"mark":"MARK","ruling":"held","ruling":"broken","reason":"r"}`, ` {"reason":"é\u00e9","ruling":"unsure","mark":"MARK"} `,
-		`{"mark":"MARK","ruling":"held","reason":"r"}}`, `{"mark":"MARK","Ruling":"held","reason":null}`} {
+		"It holds.", `{"mark":"000","ruling":"held","reason":"x"}`, `{"ruling":"held","reason":"x"}`, `{"mark":"MARK","ruling":"HELD","reason":""}`,
+		`{"mark":"MARK","ruling":"passed","reason":""}`, `{"mark":"MARK","ruling":"held","reason":"","sure":1}`, `{"mark":"MARK","ruling":1,"reason":""}`,
+		`{"mark":"MARK","ruling":"held","reason":""}{"mark":"MARK","ruling":"broken","reason":""}`, `Sure! {"mark":"MARK","ruling":"held","reason":""}`,
+		`[{"mark":"MARK","ruling":"held","reason":""}]`, `{"mark":"MARK","ruling":"held","reason":"r"}}`, `{"mark":"MARK","Ruling":"held","reason":null}`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

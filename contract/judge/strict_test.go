@@ -37,40 +37,6 @@ func TestNoCallAfterTheEndOfTheContext(t *testing.T) {
 	assert.Zero(t, got.Calls+int(got.Cost))
 }
 
-func TestCalibrateRefusesCopies(t *testing.T) {
-	labels := []judge.Label{label("It arrived.", invariant.Held), label("It is lost.", invariant.Broken),
-		label("It arrived.", invariant.Broken)}
-	_, err := judge.Calibrate(t.Context(), says(invariant.Held, nil), labels, &judge.CalibrateOptions{Sample: "s"})
-	require.ErrorContains(t, err, "labelled[2].Question is that of labelled[0]")
-	labels[2].Question.State = []byte(`{"order": "paid"}`)
-	_, err = judge.Calibrate(t.Context(), says(invariant.Held, nil), labels, &judge.CalibrateOptions{Sample: "s"})
-	require.NoError(t, err, "the same answer beside another state is another question")
-	labels[2].Question.State = []byte(`{`)
-	_, err = judge.Calibrate(t.Context(), says(invariant.Held, nil), labels, &judge.CalibrateOptions{Sample: "s"})
-	require.ErrorContains(t, err, "labelled[2].Question is without JSON")
-}
-
-// A calibration that no report could use is an error at once, not when it is read.
-func TestCalibrateWantsAJudgeWithANameThatAnswers(t *testing.T) {
-	labels := []judge.Label{label("It arrived.", invariant.Held), label("It is lost.", invariant.Broken)}
-	down := errors.New("down")
-	for _, row := range []struct {
-		j    invariant.Judge
-		want string
-	}{
-		{func(context.Context, invariant.Question) (invariant.Judgement, error) {
-			return invariant.Judgement{Ruling: invariant.Held}, nil
-		}, "labelled[0] is \"a judge without a name\"; allowed: a judgement that names its judge"},
-		{func(context.Context, invariant.Question) (invariant.Judgement, error) {
-			return invariant.Judgement{}, down
-		}, "the judge failed on each of 2 labelled answers, first: down"},
-		{says(invariant.Held, down), "the judge failed on each of 2 labelled answers, first: down"},
-	} {
-		_, err := judge.Calibrate(t.Context(), row.j, labels, &judge.CalibrateOptions{Sample: "s"})
-		require.ErrorContains(t, err, row.want)
-	}
-}
-
 // known is a calibration with these rates.
 func known(found, bad, spared, good int) *judge.Calibration {
 	return &judge.Calibration{Judge: "script", Version: "1", Decide: sentence, Sample: "s", Date: "2026-05-01", Asked: bad + good,

@@ -11,7 +11,7 @@
 // # Which one
 //
 //   - [Text] is for a terminal or a log: a table, then what broke and how to repeat
-//     it. [Line] is one cell on a line, [Cell] and [CellOf] one with its evidence.
+//     it. [Line] is one cell on a line, [CellOf] one with its evidence.
 //   - [Write] is for keeping, for programs and for baselines: the run file, whose lines
 //     [Schema] describes. [Read] reads it back, so that a stored run can be shown later in any
 //     other form. [HeadAndEnd] is what it has besides cells. [Merge] joins those of parts of a run.

@@ -92,7 +92,7 @@ func TestCell(t *testing.T) {
 	show := func(cell string) string {
 		i := slices.IndexFunc(r.Cells, func(c contract.CellReport) bool { return c.Cell.String() == cell })
 		var b bytes.Buffer
-		require.NoError(t, report.Cell(&b, &r.Cells[i]))
+		require.NoError(t, report.CellOf(&b, nil, &r.Cells[i]))
 		return b.String()
 	}
 	out := show("down/crit/1")
@@ -104,7 +104,7 @@ func TestCell(t *testing.T) {
 	held := show("calm/low/2")
 	assert.True(t, strings.HasPrefix(held, "✓ calm / low / 2 (low): held\n"), held)
 	assert.NotContains(t, held, "why")
-	assert.ErrorContains(t, report.Cell(&bytes.Buffer{}, nil), "cell is nil")
+	assert.ErrorContains(t, report.CellOf(&bytes.Buffer{}, nil, nil), "cell is nil")
 }
 
 func TestHeadAndEnd(t *testing.T) {

@@ -81,12 +81,9 @@ func Line(c *contract.CellReport, width int) string {
 	return document.Line(line, width)
 }
 
-// Cell writes one cell with its evidence, as [Text] shows a broken one, with all its faults and a
-// picture of its run. A nil cell is a [*FieldError].
-func Cell(w io.Writer, c *contract.CellReport) error { return CellOf(w, nil, c) }
-
-// CellOf is [Cell] of a report that has the cell, whose run and answer are shown beside those
-// without faults that the report has kept.
+// CellOf writes one cell with its evidence, as [Text] shows a broken one, with all its faults and a
+// picture of its run. Run and answer are shown beside those without faults that the report has kept; r
+// may be nil. A nil cell is a [*FieldError].
 func CellOf(w io.Writer, r *contract.Report, c *contract.CellReport) error {
 	if c == nil {
 		return fields.Wrong("cell", fielderror.Found("nil"), "the report of a cell")

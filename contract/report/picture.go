@@ -122,7 +122,7 @@ func runOf(o *contract.Observation, most int) document.Run {
 }
 
 func callOf(e *chaos.Event) document.Call {
-	c := document.Call{Target: e.Target, Lane: e.Lane, Caller: e.Caller, Start: e.Start, End: e.End, Wait: e.Spent,
+	c := document.Call{Target: e.Target, Lane: e.Lane, Start: e.Start, End: e.End, Wait: e.Spent,
 		Attempt: e.Attempt, Failed: e.Err != "" || e.Outcome == chaos.OutcomeInjected || e.Outcome == chaos.OutcomeFailed ||
 			e.Outcome == chaos.OutcomePanicked, Open: e.Outcome == chaos.OutcomeOpen, Effect: cmp.Or(string(e.Effect), "unknown")}
 	if e.Rule != "" {

@@ -74,7 +74,7 @@ func TestACellIsShownBesideTheCalmRun(t *testing.T) {
 	}
 	_, c := beside(t, nil)
 	var b bytes.Buffer
-	require.NoError(t, report.Cell(&b, c))
+	require.NoError(t, report.CellOf(&b, nil, c))
 	assert.Contains(t, b.String(), "No calm run is kept.", "a cell alone")
 }
 

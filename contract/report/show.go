@@ -57,11 +57,8 @@ func verdictName(r *contract.Report) string {
 }
 
 func (v *view) matrix(head string) *document.Section {
-	left := v.g.dropNotRun()
+	v.g.dropNotRun()
 	t := &document.Table{Corner: "scenario", Repeat: true, Hints: []string{legendText(v.g)}}
-	if left != "" {
-		t.Hints = append(t.Hints, left)
-	}
 	for m := range marks {
 		if v.g.used.count[m] > 0 {
 			t.Legend = append(t.Legend, m.sign())

@@ -70,14 +70,12 @@ func (d *desk) spread(ctx context.Context) (*contract.Report, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	if d.nats == "" {
-		server, err := embedded.Start(&embedded.Options{Dir: filepath.Join(dir, "server")})
-		if err != nil {
-			return nil, err
-		}
-		defer server.Close()
-		d.nats = server.URL()
+	server, err := embedded.Start(&embedded.Options{Dir: filepath.Join(dir, "server")})
+	if err != nil {
+		return nil, err
 	}
+	defer server.Close()
+	d.nats = server.URL()
 	nc, err := connect(d.nats)
 	if err != nil {
 		return nil, err

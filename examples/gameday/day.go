@@ -17,7 +17,7 @@ import (
 
 // day is a game day: the services, their customers, and who watches them.
 type day struct {
-	set      *settings
+	fault    time.Duration // how long a fault lasts
 	out      io.Writer
 	recorder *trace.Recorder
 	injector *chaos.Injector
@@ -28,15 +28,15 @@ type day struct {
 	ended []endedCall // the newest last
 }
 
-func newDay(s *settings, stdout io.Writer) (*day, error) {
+func newDay(fault time.Duration, stdout io.Writer) (*day, error) {
 	rec, err := trace.NewRecorder(&trace.Options{
-		Run:  timeline.RunOptions{BinSize: s.bin()},
+		Run:  timeline.RunOptions{BinSize: fault / 10},
 		Type: func(chaos.Event) timeline.NodeType { return timeline.NodeHTTP },
 	})
 	if err != nil {
 		return nil, err
 	}
-	d := &day{set: s, out: stdout, recorder: rec}
+	d := &day{fault: fault, out: stdout, recorder: rec}
 	d.injector = chaos.NewInjector(seed, &chaos.InjectorOptions{
 		RecordAll: true, MaxLog: -1, OnEvent: d.record, Targets: []string{placeOrder, askStatus},
 	})
@@ -63,8 +63,8 @@ func (d *day) run(ctx context.Context) (err error) {
 	if err := d.settle(ctx); err != nil {
 		return err
 	}
-	for _, s := range d.scenarios() {
-		if err := d.play(ctx, s); err != nil {
+	for _, e := range []*experiment.Experiment{d.killStock(), d.cutOffGateway()} {
+		if err := d.play(ctx, e); err != nil {
 			return err
 		}
 	}
@@ -72,9 +72,9 @@ func (d *day) run(ctx context.Context) (err error) {
 }
 
 // play runs an experiment and looks at what it did.
-func (d *day) play(ctx context.Context, s scenario) error {
-	fmt.Fprintf(d.out, "\n%s: %s\n", s.Name, s.Description)
-	j, err := experiment.Run(ctx, s.Experiment, nil)
+func (d *day) play(ctx context.Context, e *experiment.Experiment) error {
+	fmt.Fprintf(d.out, "\n%s: %s\n", e.Name, e.Description)
+	j, err := experiment.Run(ctx, e, nil)
 	if err != nil {
 		return err
 	}
@@ -82,11 +82,11 @@ func (d *day) play(ctx context.Context, s scenario) error {
 		fmt.Fprintf(d.out, "  interrupted; %d rollbacks\n", len(j.Rollbacks))
 		return fmt.Errorf("gameday: interrupted after %d finished experiments", len(d.results))
 	}
-	f, err := d.find(s, j)
+	f, err := d.find(j)
 	if err != nil {
 		return err
 	}
-	r := result{Name: s.Name, Verdict: judge(j), Findings: f, Journal: j}
+	r := result{Name: e.Name, Findings: f, Journal: j}
 	d.results = append(d.results, r)
 	_, err = io.WriteString(d.out, r.text())
 	return err
@@ -97,7 +97,7 @@ func (d *day) sum() error {
 	t := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	fmt.Fprint(t, "\nResults\n")
 	for _, x := range d.results {
-		fmt.Fprintf(t, "  %s\t%s\n", x.Name, x.Verdict)
+		fmt.Fprintf(t, "  %s\t%s\n", x.Name, verdict(x.Journal))
 	}
 	return t.Flush()
 }
@@ -105,7 +105,7 @@ func (d *day) sum() error {
 // status reports whether all that ran has recovered.
 func (d *day) status() int {
 	for _, r := range d.results {
-		if !r.Verdict.good() {
+		if !recovered(r.Journal) {
 			return exitNotRecovered
 		}
 	}

@@ -9,11 +9,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/experiment"
-	"github.com/shakedown-go/shakedown/chaos/experiment/action"
-	"github.com/shakedown-go/shakedown/chaos/experiment/probe"
-	"github.com/shakedown-go/shakedown/chaos/experiment/tolerance"
 	"github.com/shakedown-go/shakedown/chaos/fault"
-	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
 const (
@@ -26,68 +22,28 @@ const (
 	quiet  = time.Second
 	// probeTimeout is longer than the gateway takes to say that it has no answer.
 	probeTimeout = 3 * time.Second
-	// slowness is above noticed, and within the service level.
-	slowness = 150 * time.Millisecond
-	noticed  = 100.0 // ms, of the 95th percentile
 	// minBins is more than one: a machine may well stall for a bin.
 	minBins = 2
 )
 
-// scenario is an experiment, and how to look at what it did.
-type scenario struct {
-	*experiment.Experiment
-	faultyNode string // its neighbours are examined
-	rule       timeline.OutageRule
-	recovery   timeline.RecoveryOptions
-}
-
 // The experiments.
 const (
 	killStock     = "kill-stock"
-	slowGateway   = "slow-gateway"
 	gatewayCutOff = "gateway-cut-off"
 )
 
-func names() []string { return []string{killStock, slowGateway, gatewayCutOff} }
-
-// scenarios are what the day consists of: all, or the one that was asked for.
-// Nothing happens to the system before they are run.
-func (d *day) scenarios() []scenario {
-	failing := timeline.OutageRule{MinBins: minBins}
-	errors := timeline.RecoveryOptions{BasedOn: timeline.Errors}
-	all := []scenario{
-		{d.killStock(), reserve, failing, errors},
-		{d.slowGateway(), placeOrder,
-			timeline.OutageRule{Metric: timeline.LatencyP95, Threshold: new(noticed), MinBins: minBins},
-			timeline.RecoveryOptions{BasedOn: timeline.LatencyP95, Definition: timeline.Baseline,
-				Tolerance: new(10.0)}},
-		{d.cutOffGateway(), placeOrder, failing, errors},
-	}
-	return slices.DeleteFunc(all, func(s scenario) bool { return d.set.only != "" && d.set.only != s.Name })
-}
-
 func (d *day) killStock() *experiment.Experiment {
 	kill := func(context.Context) (output any, undo experiment.Undo, err error) {
-		if !d.set.noRestart {
-			undo = d.system.restart(stock)
-		}
-		return nil, undo, d.system.kill(stock)
+		return nil, d.system.restart(stock), d.system.kill(stock)
 	}
 	return d.experiment(killStock, "The stock service is killed, and started again by the rollback.",
-		experiment.Activity{Name: "kill stock", Start: kill, PauseAfter: d.set.fault})
-}
-
-func (d *day) slowGateway() *experiment.Experiment {
-	slow := chaos.Rule{Name: "slow network", Target: gateway + ".*", Fault: fault.Delay(slowness)}
-	return d.experiment(slowGateway, "The way to the gateway is slow for a while.",
-		experiment.Activity{Name: fmt.Sprintf("slow network for %v", d.set.fault),
-			Start: action.Arm(d.injector, d.set.fault, slow)})
+		experiment.Activity{Name: "kill stock", Start: kill, PauseAfter: d.fault})
 }
 
 func (d *day) cutOffGateway() *experiment.Experiment {
 	cut := chaos.Rule{Name: "partition", Target: gateway + ".*", Group: gateway, Fault: fault.Partition()}
 	return d.experiment(gatewayCutOff, "The customers are cut off from all of the gateway at once, until the rollback.",
-		experiment.Activity{Name: "cut customers off", Start: action.Arm(d.injector, 0, cut), PauseAfter: d.set.fault})
+		experiment.Activity{Name: "cut customers off", Start: experiment.Arm(d.injector, 0, cut), PauseAfter: d.fault})
 }
 
 // experiment is what all experiments have in common: steady state and limits.
@@ -95,16 +51,16 @@ func (d *day) experiment(name, description string, method ...experiment.Activity
 	return &experiment.Experiment{
 		Name: name, Description: description,
 		Hypothesis: d.steadyState(), Method: method, Quiet: quiet,
-		MaxDuration: 2*d.set.fault + 5*time.Second,
+		MaxDuration: 2*d.fault + 5*time.Second,
 	}
 }
 
 func (d *day) steadyState() *experiment.Hypothesis {
 	h := &experiment.Hypothesis{Name: "customers are served", Probes: []experiment.Activity{
-		{Name: "an order goes through", Run: d.system.status(placeOrder), Tolerance: tolerance.Equal(200)},
+		{Name: "an order goes through", Run: d.system.status(placeOrder), Tolerance: experiment.Equal(200)},
 		{Name: "stock accepts connections", Run: d.system.accepts(stock)},
 		{Name: fmt.Sprintf("%.0f %% of calls good within %v", 100*goodShare, goodWithin),
-			Run: probe.Call(d.served), Tolerance: tolerance.Range(goodShare, 1)},
+			Run: experiment.Call(d.served), Tolerance: experiment.Range(goodShare, 1)},
 	}}
 	for i := range h.Probes {
 		h.Probes[i].Timeout = probeTimeout
@@ -146,18 +102,16 @@ func (d *day) record(ctx context.Context, e chaos.Event) {
 
 var errNeverSteady = errors.New("gameday: the services did not reach their steady state")
 
-// settle waits until there is something to compare with and all is well.
+// settle waits until all is well.
 func (d *day) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 15*time.Second, errNeverSteady)
 	defer cancel()
 	check := &experiment.Experiment{Name: "settle", Hypothesis: d.steadyState()}
-	t := time.NewTicker(d.set.bin())
+	t := time.NewTicker(d.fault / 10)
 	defer t.Stop()
 	for {
-		if d.recorder.Run().Bins() > baselineBins {
-			if j, err := experiment.Run(ctx, check, nil); err != nil || j.ExitCode() == 0 {
-				return err
-			}
+		if j, err := experiment.Run(ctx, check, nil); err != nil || j.ExitCode() == 0 {
+			return err
 		}
 		select {
 		case <-t.C:
@@ -166,6 +120,3 @@ func (d *day) settle(ctx context.Context) error {
 		}
 	}
 }
-
-// baselineBins are recorded before the first fault.
-const baselineBins = 5

@@ -11,39 +11,23 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
-// A verdict is what an experiment showed.
-type verdict string
+// recovered reports whether the system was back in its steady state when an experiment was over.
+func recovered(j *experiment.Journal) bool {
+	last := j.SteadyStates.Recovered
+	return last != nil && last.Met && j.Status != experiment.Aborted
+}
 
-const (
-	held         verdict = "held"          // the steady state was kept all the time
-	recovered    verdict = "recovered"     // it was missed, and was back after the rollbacks
-	notRecovered verdict = "not recovered" // it was missed and stayed so
-	notSteady    verdict = "not steady"    // it was missed before the fault: nothing was done
-	stopped      verdict = "stopped"       // by a guard or a limit
-)
-
-func (v verdict) good() bool { return v == held || v == recovered }
-
-// judge reads a journal.
-func judge(j *experiment.Journal) verdict {
-	s := &j.SteadyStates
-	switch {
-	case j.Status == experiment.Aborted:
-		return stopped
-	case s.Before == nil || !s.Before.Met:
-		return notSteady
-	case s.Recovered == nil || !s.Recovered.Met:
-		return notRecovered
-	case j.Status != experiment.Completed || j.Deviated:
-		return recovered
+// verdict is what becomes of it in words.
+func verdict(j *experiment.Journal) string {
+	if recovered(j) {
+		return "recovered"
 	}
-	return held
+	return "not recovered"
 }
 
 // result is what is known of an experiment that ended.
 type result struct {
 	Name     string
-	Verdict  verdict
 	Findings findings
 	Journal  *experiment.Journal
 }
@@ -53,14 +37,13 @@ type result struct {
 type findings struct {
 	Injected  time.Time // from the journal
 	Incidents []timeline.Incident
-	Impact    timeline.Impact
 	// Recovered are the seconds that the node of each incident took to recover;
 	// undefined where it has not.
 	Recovered []timeline.Value
 }
 
 // find looks at the calls from the beginning of the fault until now.
-func (d *day) find(s scenario, j *experiment.Journal) (f findings, err error) {
+func (d *day) find(j *experiment.Journal) (f findings, err error) {
 	if len(j.Run) == 0 {
 		return f, nil // nothing was done
 	}
@@ -71,24 +54,19 @@ func (d *day) find(s scenario, j *experiment.Journal) (f findings, err error) {
 		end = f.Injected
 	}
 	window := timeline.Query{Start: timeline.At(f.Injected), End: timeline.At(end)}
-	if f.Incidents, err = run.DetectOutages(window, s.rule); err != nil {
+	rule := timeline.OutageRule{MinBins: minBins}
+	if f.Incidents, err = run.DetectOutages(window, rule); err != nil {
 		return f, err
 	}
 	for _, i := range f.Incidents {
-		o := s.recovery
-		o.OutageStart, o.LookaheadEnd = timeline.At(i.StartTs), window.End
-		if o.Definition == timeline.Baseline {
-			o.BaselineStart = timeline.At(f.Injected.Add(-judged))
-			o.BaselineEnd = timeline.At(f.Injected.Add(-run.BinSize()))
-		}
-		r, err := run.RecoveryTime(i.Node, &o)
+		r, err := run.RecoveryTime(i.Node, &timeline.RecoveryOptions{BasedOn: timeline.Errors,
+			OutageStart: timeline.At(i.StartTs), LookaheadEnd: window.End})
 		if err != nil {
 			return f, err
 		}
 		f.Recovered = append(f.Recovered, 60*r.DurationMinutes)
 	}
-	f.Impact, err = run.Impact(s.faultyNode, window, s.rule)
-	return f, err
+	return f, nil
 }
 
 func (f *findings) write(w io.Writer) {
@@ -100,14 +78,6 @@ func (f *findings) write(w io.Writer) {
 	for n, i := range f.Incidents {
 		fmt.Fprintf(t, "  %s\t%s\tfrom %s to %s\trecovered after %s\n", i.Type, i.Node, f.after(i.StartTs), f.after(i.EndTs),
 			seconds(f.Recovered[n]))
-	}
-	fmt.Fprintf(t, "  around %s:\n", f.Impact.Node)
-	for _, a := range f.Impact.Affected {
-		fmt.Fprintf(t, "    %s\t%s by %d\t%s after %.1f s\tin %d bins\n", a.Node, a.Direction, a.Distance, a.How,
-			a.DelaySec, a.AffectedBins)
-	}
-	for _, name := range f.Impact.Unaffected {
-		fmt.Fprintf(t, "    %s\tunaffected\n", name)
 	}
 	_ = t.Flush() // w is a text
 }
@@ -140,7 +110,7 @@ func (r *result) text() string {
 	s := &j.SteadyStates
 	fmt.Fprintf(&b, "  steady state before: %s; with the fault: %s; after the rollbacks: %s\n", state(s.Before),
 		state(s.After), state(s.Recovered))
-	fmt.Fprintf(&b, "  => %s, in %.1f s\n", strings.ToUpper(string(r.Verdict)), j.Duration)
+	fmt.Fprintf(&b, "  => %s, in %.1f s\n", strings.ToUpper(verdict(j)), j.Duration)
 	return b.String()
 }
 

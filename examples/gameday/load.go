@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -12,8 +11,7 @@ import (
 )
 
 const (
-	customersClass = "customers" // as the calls of customers are recorded
-	customers      = 48
+	customers = 48
 	// Each customer asks once in this time, so that there are 60 calls a
 	// second; one who still waits for an answer does not ask again.
 	interval = 800 * time.Millisecond
@@ -30,17 +28,16 @@ func load(ctx context.Context, c *client, in *chaos.Injector) {
 	var all sync.WaitGroup
 	for i := range customers {
 		all.Go(func() {
-			lane := fmt.Sprintf(customersClass+"/%d", i)
 			draw := rand.New(rand.NewPCG(seed, uint64(i)))
 			if cli.Sleep(ctx, interval*time.Duration(i)/customers) == nil {
-				customer(ctx, c, lane, draw)
+				customer(ctx, c, draw)
 			}
 		})
 	}
 	all.Wait()
 }
 
-func customer(ctx context.Context, c *client, lane string, draw *rand.Rand) {
+func customer(ctx context.Context, c *client, draw *rand.Rand) {
 	t := time.NewTicker(interval)
 	defer t.Stop()
 	for {
@@ -48,7 +45,7 @@ func customer(ctx context.Context, c *client, lane string, draw *rand.Rand) {
 		if draw.Float64() < askingStatus {
 			point = askStatus
 		}
-		_ = c.call(ctx, point, lane) // the recorder has its outcome
+		_ = c.call(ctx, point) // the recorder has its outcome
 		select {
 		case <-t.C:
 		case <-ctx.Done():

@@ -8,21 +8,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos/experiment"
 )
-
-// try runs the program. Its services answer in real time: no two days are run at once,
-// which would make each other's answers late.
-func try(t *testing.T, args ...string) (status int, stdout, stderr string) {
-	t.Helper()
-	var out, errs bytes.Buffer
-	status = run(t.Context(), args, &out, &errs)
-	return status, out.String(), errs.String()
-}
 
 // part is what the day printed about one experiment.
 func part(t *testing.T, out, name string) string {
@@ -34,37 +26,22 @@ func part(t *testing.T, out, name string) string {
 }
 
 func TestAWholeDay(t *testing.T) {
-	status, out, errs := try(t, "-fault", "700ms")
+	var printed, errs bytes.Buffer
+	// In real time: no two days are run at once, which would make each other's answers late.
+	status := run(t.Context(), time.Second, &printed, &errs)
+	out := printed.String()
 	assert.Equal(t, exitRecovered, status, out)
-	assert.Empty(t, errs)
+	assert.Empty(t, errs.String())
 
 	killed := part(t, out, killStock)
 	for _, node := range []string{reserve, ordersPlace, placeOrder} {
 		assert.Regexp(t, `(?m)^  (outage|degradation) +`+node+` .* recovered after \d`, killed, "an outage goes up to those who call")
 	}
-	for _, node := range []string{ordersPlace, placeOrder} {
-		assert.Regexp(t, node+` +upstream by \d +failing`, killed)
-	}
 	assert.Contains(t, killed, "=> RECOVERED")
-	// A node that gets no calls any more is starved. A machine too busy to answer in time makes the last of its
-	// calls fail, which is what the node is then reported for.
-	const unasked = ` +downstream by \d +(starved|failing)`
-	assert.Regexp(t, `degradation +gateway.order`, part(t, out, slowGateway))
-	cut := part(t, out, gatewayCutOff)
-	assert.Contains(t, cut, "=> RECOVERED")
-	for _, node := range []string{ordersPlace, reserve} {
-		assert.Regexp(t, node+unasked, cut)
-	}
+	assert.Contains(t, killed, "with the fault: missed (an order goes through, stock accepts connections")
+	assert.Contains(t, part(t, out, gatewayCutOff), "=> RECOVERED")
 	_, sum, _ := strings.Cut(out, "\nResults\n")
 	assert.Contains(t, sum, "kill-stock       recovered\n")
-}
-
-func TestADayThatDoesNotRecover(t *testing.T) {
-	status, out, errs := try(t, "-fault", "300ms", "-no-restart", "-only", killStock)
-	assert.Equal(t, exitNotRecovered, status)
-	assert.Empty(t, errs)
-	assert.Contains(t, out, "after the rollbacks: missed (an order goes through, stock accepts connections")
-	assert.Contains(t, out, "=> NOT RECOVERED")
 }
 
 // interrupting is an output that interrupts the program at a text.
@@ -83,61 +60,33 @@ func (w *interrupting) Write(p []byte) (int, error) {
 
 func TestAnInterruptedDayRollsBackAndEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	out := &interrupting{at: slowGateway + ": ", stop: cancel}
-	assert.Equal(t, exitError, run(ctx, []string{"-fault", "300ms"}, out, io.Discard))
+	out := &interrupting{at: gatewayCutOff + ": ", stop: cancel}
+	assert.Equal(t, exitError, run(ctx, time.Second, out, io.Discard))
 	assert.Contains(t, out.String(), "=> RECOVERED")
 	assert.Contains(t, out.String(), "  interrupted; ")
-	assert.NotContains(t, out.String(), gatewayCutOff+": ")
+	assert.NotContains(t, out.String(), "\nResults\n")
 	for _, addr := range regexp.MustCompile(`127\.0\.0\.1:\d+`).FindAllString(out.String(), -1) {
 		_, err := net.Dial("tcp", addr)
 		assert.Error(t, err, "no service stays")
 	}
 }
 
-func TestAllBadFlagsAtOnce(t *testing.T) {
-	status, out, errs := try(t, "-only", "flood", "now", "-fault", "1m", "-sed")
-	assert.Equal(t, exitError, status)
-	assert.Empty(t, out)
-	assert.Equal(t, `gameday: invalid value "flood" for flag -only: allowed: kill-stock, slow-gateway, gateway-cut-off
-gameday: unexpected argument "now"; allowed: flags
-gameday: invalid value "1m" for flag -fault: allowed: 300ms to 5s
-gameday: flag provided but not defined: -sed
-gameday: -help lists the flags
-`, errs)
-}
-
-func TestHelp(t *testing.T) {
-	status, out, errs := try(t, "-help")
-	assert.Equal(t, exitRecovered, status)
-	assert.Empty(t, errs)
-	for _, flag := range []string{"-only name", "-fault time", "-no-restart"} {
-		assert.Contains(t, out, "  "+flag)
-	}
-}
-
-func TestJudge(t *testing.T) {
+func TestRecovered(t *testing.T) {
 	met, missed := &experiment.SteadyState{Met: true}, &experiment.SteadyState{}
 	for _, row := range []struct {
-		reason   string
-		status   experiment.Status
-		deviated bool
-		before   *experiment.SteadyState
-		after    *experiment.SteadyState
-		want     verdict
-		exit     int
+		reason string
+		status experiment.Status
+		after  *experiment.SteadyState
+		want   bool
 	}{
-		{"nothing was missed", experiment.Completed, false, met, met, held, exitRecovered},
-		{"missed, and back", experiment.Completed, true, met, met, recovered, exitRecovered},
-		{"a probe failed, and is back", experiment.Failed, true, met, met, recovered, exitRecovered},
-		{"missed, and not back", experiment.Completed, true, met, missed, notRecovered, exitNotRecovered},
-		{"nobody has looked", experiment.Completed, true, met, nil, notRecovered, exitNotRecovered},
-		{"missed from the start", experiment.Failed, true, missed, nil, notSteady, exitNotRecovered},
-		{"a guard", experiment.Aborted, false, met, met, stopped, exitNotRecovered},
+		{"it is back", experiment.Completed, met, true},
+		{"a probe failed, and is back", experiment.Failed, met, true},
+		{"missed, and not back", experiment.Completed, missed, false},
+		{"nobody has looked, as where it was missed from the start", experiment.Failed, nil, false},
+		{"a limit", experiment.Aborted, met, false},
 	} {
-		j := &experiment.Journal{Status: row.status, Deviated: row.deviated}
-		j.SteadyStates.Before, j.SteadyStates.Recovered = row.before, row.after
-		assert.Equal(t, row.want, judge(j), row.reason)
-		d := &day{results: []result{{Verdict: held}, {Verdict: row.want}}}
-		assert.Equal(t, row.exit, d.status(), row.reason)
+		j := &experiment.Journal{Status: row.status, SteadyStates: experiment.SteadyStates{Recovered: row.after}}
+		d := &day{results: []result{{Journal: j}}}
+		assert.Equal(t, row.want, d.status() == exitRecovered, row.reason)
 	}
 }

@@ -46,13 +46,10 @@ func behind() map[string]step {
 	}
 }
 
-// laneHeader carries the lane of a call from service to service.
-const laneHeader = "Chaos-Lane"
-
 // client calls the services, each through an injection point of its own.
 type client struct {
 	http  *http.Client
-	calls map[string]func(context.Context, string) (struct{}, error)
+	calls map[string]func(context.Context, struct{}) (struct{}, error)
 
 	mu    sync.Mutex
 	addrs map[string]string // by service; they change when one is restarted
@@ -62,25 +59,25 @@ func newClient() *client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = customers
 	t.Proxy = nil // loopback only
-	c := &client{http: &http.Client{Transport: t}, calls: map[string]func(context.Context, string) (struct{}, error){},
+	c := &client{http: &http.Client{Transport: t}, calls: map[string]func(context.Context, struct{}) (struct{}, error){},
 		addrs: map[string]string{}}
 	for point, b := range behind() {
-		c.calls[point] = chaos.Wrap(point, func(ctx context.Context, lane string) (struct{}, error) {
+		c.calls[point] = chaos.Wrap(point, func(ctx context.Context, _ struct{}) (struct{}, error) {
 			ctx, cancel := context.WithTimeout(ctx, b.patience)
 			defer cancel()
-			return struct{}{}, c.get(ctx, point, lane)
+			return struct{}{}, c.get(ctx, point)
 		})
 	}
 	return c
 }
 
 // call calls a point. There are no retries here, so each call is a first attempt.
-func (c *client) call(ctx context.Context, point, lane string) error {
-	_, err := c.calls[point](chaos.WithAttempt(chaos.WithLane(ctx, lane), 1), lane)
+func (c *client) call(ctx context.Context, point string) error {
+	_, err := c.calls[point](chaos.WithAttempt(ctx, 1), struct{}{})
 	return err
 }
 
-func (c *client) get(ctx context.Context, point, lane string) error {
+func (c *client) get(ctx context.Context, point string) error {
 	url, err := c.url(point)
 	if err != nil {
 		return err
@@ -89,7 +86,6 @@ func (c *client) get(ctx context.Context, point, lane string) error {
 	if err != nil {
 		return fmt.Errorf("gameday: %s: %w", point, err)
 	}
-	req.Header.Set(laneHeader, lane)
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return fmt.Errorf("gameday: %s: %w", point, err)

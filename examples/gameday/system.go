@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/experiment/probe"
+	"github.com/shakedown-go/shakedown/chaos/experiment"
 )
 
 // system has the running services and the client that all of them and the customers use.
@@ -94,18 +94,14 @@ func (s *system) handler(name string) http.Handler {
 // handle makes an injection point of a handler, so that the calls made in it
 // know who makes them.
 func (s *system) handle(point, next string) http.HandlerFunc {
-	work := chaos.Wrap(point, func(ctx context.Context, lane string) (struct{}, error) {
+	work := chaos.Wrap(point, func(ctx context.Context, _ struct{}) (struct{}, error) {
 		if next == "" {
 			return struct{}{}, nil
 		}
-		return struct{}{}, s.client.call(ctx, next, lane)
+		return struct{}{}, s.client.call(ctx, next)
 	})
 	return func(w http.ResponseWriter, r *http.Request) {
-		lane := r.Header.Get(laneHeader)
-		if lane == "" {
-			lane = "probes"
-		}
-		_, err := work(chaos.NewContext(r.Context(), s.injector), lane)
+		_, err := work(chaos.NewContext(r.Context(), s.injector), struct{}{})
 		switch {
 		case errors.Is(err, context.DeadlineExceeded):
 			http.Error(w, err.Error(), http.StatusGatewayTimeout)
@@ -116,17 +112,17 @@ func (s *system) handle(point, next string) http.HandlerFunc {
 }
 
 // status probes a point from outside, past all injected faults.
-func (s *system) status(point string) probe.Run {
+func (s *system) status(point string) func(context.Context) (any, error) {
 	return func(ctx context.Context) (any, error) {
 		url, err := s.client.url(point)
 		if err != nil {
 			return nil, err
 		}
-		return probe.HTTPStatus(url, s.client.http)(ctx)
+		return experiment.HTTPStatus(url, s.client.http)(ctx)
 	}
 }
 
 // accepts probes whether a service takes connections.
-func (s *system) accepts(name string) probe.Run {
-	return func(ctx context.Context) (any, error) { return probe.TCP(s.client.addr(name))(ctx) }
+func (s *system) accepts(name string) func(context.Context) (any, error) {
+	return func(ctx context.Context) (any, error) { return experiment.TCP(s.client.addr(name))(ctx) }
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/experiment"
-	"github.com/shakedown-go/shakedown/chaos/experiment/action"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract/trace"
@@ -28,7 +27,7 @@ func (s *shop) experiments(in *chaos.Injector) []*experiment.Experiment {
 				Name: "the answer says where the order is",
 				Run:  func(ctx context.Context) (any, error) { return s.ask(chaos.WithLane(ctx, "probe")) == nil, nil },
 			}}},
-			Method: []experiment.Activity{{Name: "arm " + name, Start: action.Arm(in, 0, rule)}},
+			Method: []experiment.Activity{{Name: "arm " + name, Start: experiment.Arm(in, 0, rule)}},
 		}
 	}
 	return []*experiment.Experiment{

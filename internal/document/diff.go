@@ -31,7 +31,7 @@ const maxDiffer = 2 << 10 // bytes of a text that are compared
 // says. It depends on the texts alone. other nil: there is none, and the text is marked alone.
 func Differ(other *string, is, reason string) []Part {
 	is = Block(is, MaxText)
-	objected := objections(is, reason)
+	objected := objections(reason)
 	if other == nil {
 		return marked(nil, Part{Text: is}, positions(is, objected))
 	}
@@ -83,19 +83,14 @@ func beginning(s string) (begin, rest string) {
 }
 
 // objections are the texts that a reason quotes, folded, without those that show where another is.
-func objections(s, reason string) (all []string) {
-	const excerpt = 60 // bytes
-	folded, short := text.Fold(s), false
+func objections(reason string) (all []string) {
 	for _, q := range quoted.FindAllString(reason, 20) {
 		if o, err := strconv.Unquote(q); err == nil && len(strings.TrimSpace(o)) > 1 {
-			o = text.Fold(Block(strings.TrimSpace(o), maxDiffer))
-			short = short || len(o) <= excerpt && strings.Contains(folded, o)
-			all = append(all, o)
+			all = append(all, text.Fold(Block(strings.TrimSpace(o), maxDiffer)))
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(s string) bool {
-		return short && len(s) > excerpt ||
-			slices.ContainsFunc(all, func(other string) bool { return other != s && strings.Contains(s, other) })
+		return slices.ContainsFunc(all, func(other string) bool { return other != s && strings.Contains(s, other) })
 	})
 }
 

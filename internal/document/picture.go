@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// A Picture shows runs over time, side by side: a row for each target, below its caller and in its
-// lane, and a bar for each call. A part of the width is for the order of calls, so that those that
-// take no time are seen, and the rest is for time.
+// A Picture shows runs over time, side by side: a row for each target in a lane, and a bar for each call. A part
+// of the width is for the order of calls, so that those that take no time are seen, and the rest is for time.
 type Picture struct {
 	Caption string
 	Runs    []Run
@@ -28,14 +27,14 @@ type Run struct {
 
 // A Call is a bar.
 type Call struct {
-	Target, Lane, Caller string
-	Start, End, Wait     time.Duration
-	Attempt              int // from 1
-	Failed, Open         bool
-	Fault                string // the kind; "": none was injected
-	Idle                 bool   // the fault was not delivered
-	Effect               string // done, unknown or none
-	Words                string // all of it
+	Target, Lane     string
+	Start, End, Wait time.Duration
+	Attempt          int // from 1
+	Failed, Open     bool
+	Fault            string // the kind; "": none was injected
+	Idle             bool   // the fault was not delivered
+	Effect           string // done, unknown or none
+	Words            string // all of it
 }
 
 // The marks of calls, in the order of a legend.
@@ -68,14 +67,13 @@ func (c *Call) signs() (before, body, behind string) {
 	return before, body, behind + map[string]string{"done": markDone, "unknown": markUnknown, "none": markNone}[c.Effect]
 }
 
-// A pictureRow has the calls of a target, from one caller in one lane.
+// A pictureRow has the calls of a target in one lane.
 type pictureRow struct {
-	key, name string
-	depth     int
-	bars      [][]*bar // by run
-	levels    int      // of bars that overlap
-	differs   string   // what the first run did otherwise than the second
-	faults    []string // the kinds that were delivered in the first run
+	name    string
+	bars    [][]*bar // by run
+	levels  int      // of bars that overlap
+	differs string   // what the first run did otherwise than the second
+	faults  []string // the kinds that were delivered in the first run
 }
 
 // A bar is a call at its place, in shares of the width of a run.
@@ -133,68 +131,36 @@ func (p *Picture) place(columns int) *placed {
 }
 
 // instants makes the bars of a run, and returns when they begin and end, in order. Calls that take no
-// time are in the order in which they began, the inner ones within the outer.
-func (d *placed) instants(r *Run, at, runs int) (points []instant) {
+// time are in the order in which they began.
+func (d *placed) instants(r *Run, at, runs int) []instant {
 	answer := &bar{Call: &r.Answer}
 	d.runs = append(d.runs, answer)
-	parents := parentsOf(r.Calls)
-	var within func(parent int, above *pictureRow)
-	within = func(parent int, above *pictureRow) {
-		for i := range r.Calls {
-			if parents[i] != parent {
-				continue
-			}
-			b := &bar{Call: &r.Calls[i]}
-			row := d.row(b.Call, above, runs)
-			row.bars[at] = append(row.bars[at], b)
-			before, _, behind := b.signs()
-			points = append(points, instant{b.Start, 1 + width(before) + width(behind), &b.from})
-			within(i, row)
-			points = append(points, instant{b.End, 1, &b.to})
-		}
+	points := []instant{{answer.Start, 1, &answer.from}}
+	for i := range r.Calls {
+		b := &bar{Call: &r.Calls[i]}
+		row := d.row(b.Call, runs)
+		row.bars[at] = append(row.bars[at], b)
+		before, _, behind := b.signs()
+		points = append(points, instant{b.Start, 1 + width(before) + width(behind), &b.from}, instant{b.End, 1, &b.to})
 	}
-	points = append(points, instant{answer.Start, 1, &answer.from})
-	within(-1, nil)
 	points = append(points, instant{answer.End, 1, &answer.to})
 	slices.SortStableFunc(points, func(a, b instant) int { return cmp.Compare(a.at, b.at) })
 	return points
 }
 
-// parentsOf has the place of the call that each was made within; -1: none that is known.
-func parentsOf(calls []Call) []int {
-	parents := make([]int, len(calls))
-	for i := range calls {
-		c := &calls[i]
-		parents[i] = -1
-		for k := i - 1; k >= 0 && c.Caller != "" && parents[i] < 0; k-- {
-			if o := &calls[k]; o.Target == c.Caller && o.Start <= c.Start && c.End <= o.End {
-				parents[i] = k
-			}
-		}
-	}
-	return parents
-}
-
-// row is that of a call, which it makes below the row of its caller.
-func (d *placed) row(c *Call, above *pictureRow, runs int) *pictureRow {
-	r := &pictureRow{name: c.Target, bars: make([][]*bar, runs)}
+// row is that of a call, which it makes if there is none.
+func (d *placed) row(c *Call, runs int) *pictureRow {
+	name := c.Target
 	if c.Lane != "" {
-		r.name += " (" + c.Lane + ")"
+		name += " (" + c.Lane + ")"
 	}
-	r.key = r.name + "\x00"
-	at := len(d.rows)
-	if above != nil {
-		r.key, r.depth = above.key+r.key, above.depth+1
-	}
-	for i, other := range d.rows {
-		if other.key == r.key {
-			return other
-		}
-		if above != nil && strings.HasPrefix(other.key, above.key) {
-			at = i + 1
+	for _, r := range d.rows {
+		if r.name == name {
+			return r
 		}
 	}
-	d.rows = slices.Insert(d.rows, at, r)
+	r := &pictureRow{name: name, bars: make([][]*bar, runs)}
+	d.rows = append(d.rows, r)
 	return r
 }
 
@@ -280,7 +246,7 @@ func (p *Picture) text() (lines []string) {
 	d := p.place(pictureCols)
 	columns, named := max(pictureCols, d.need), len("agent")
 	for _, r := range d.rows {
-		named = min(pictureName, max(named, 2*r.depth+width(Clean(r.name))))
+		named = min(pictureName, max(named, width(Clean(r.name))))
 	}
 	line := func(name string, parts []string, behind string) {
 		s := pad(Clip(name, named), named)
@@ -303,7 +269,7 @@ func (p *Picture) text() (lines []string) {
 			for _, bars := range r.bars {
 				parts = append(parts, barsText(bars, level, columns))
 			}
-			name, behind := strings.Repeat("  ", r.depth)+r.name, r.behind()
+			name, behind := r.name, r.behind()
 			if level > 0 {
 				name, behind = "", ""
 			}

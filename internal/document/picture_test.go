@@ -48,11 +48,6 @@ func TestPictureAsText(t *testing.T) {
 			{{Target: "pay", Effect: "done"}}},
 			"agent  ─────────────────────────────x   ────x\n" +
 				"pay     ███████████████↯● █↯● █↯ █-      █●                              ↯ late, null; done 2×, calm 1×"},
-		{"what a call calls stands below it", [][]Call{{{Target: "outer", End: 3 * second}, {Target: "other", Caller: "outer", Start: second, End: second}, {Target: "last", Start: 3 * second, End: 4 * second}}},
-			"agent    ────────────────────────────x\n" +
-				"outer     ██████████████████\n" +
-				"  other         ██\n" +
-				"last                          ██████"},
 		{"calls at one time are on lines of their own", [][]Call{{{Target: "a", End: 2 * second}, {Target: "a", Start: second, End: 3 * second}, {Target: "a", Start: 3 * second, End: 4 * second}}},
 			"agent  ────────────────────────────x\n" +
 				"a       ████████████        ██████\n" +
@@ -90,7 +85,7 @@ func TestPictureOfAnyTimes(t *testing.T) {
 	const least, most = math.MinInt64, math.MaxInt64
 	var calls []Call
 	for _, at := range [][3]time.Duration{{most, least, most}, {least, most, least}, {0, 0, most}, {least, least, -1}, {most, most, 1}} {
-		calls = append(calls, Call{Target: "a", Caller: "a", Start: at[0], End: at[1], Wait: at[2], Attempt: -1, Fault: "x", Effect: "?"})
+		calls = append(calls, Call{Target: "a", Start: at[0], End: at[1], Wait: at[2], Attempt: -1, Fault: "x", Effect: "?"})
 	}
 	p := &Picture{Runs: []Run{{Answer: Call{Start: most, End: least}, Calls: calls}, {Calls: calls[2:]}}}
 	assert.NotPanics(t, func() {

@@ -51,7 +51,7 @@ func (p *Picture) svg() template.HTML {
 	}
 	d.text(0, 34, "name", "agent", 30)
 	for _, r := range at.rows {
-		d.text(float64(12*r.depth), y+22, "name", r.name, 30-2*r.depth)
+		d.text(0, y+22, "name", r.name, 30)
 		for i, bars := range r.bars {
 			for k, b := range bars {
 				next := left(i) + wide + drawnGap

@@ -114,11 +114,9 @@ func (h *History) add(r experiment.Result) error {
 	return h.write()
 }
 
-// Begin records that an experiment begins. When it returns a nil error, the record
-// is on the disk, if the history is in a file. So [History.CutOff] names the run if
-// the process ends before the run does. Call end once: it adds the result as
-// [History.Add] does; nil means that the experiment was not run. end can be called
-// also after an error.
+// Begin records that an experiment begins, as Add records a result: [History.CutOff] names the run if the process
+// ends before the run does. Call end once, also after an error: it adds the result; nil means that the experiment
+// was not run.
 func (h *History) Begin(name string) (end func(*experiment.Result) error, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -135,9 +133,8 @@ func (h *History) Begin(name string) (end func(*experiment.Result) error, err er
 	}, h.write()
 }
 
-// CutOff returns the runs of earlier processes that began and did not end, earliest
-// first. They may not have been rolled back. At most as many are kept as results.
-// They are listed until [History.Settle].
+// CutOff returns the runs of earlier processes that began and did not end, earliest first, until [History.Settle].
+// At most as many are kept as results.
 func (h *History) CutOff() []CutOff {
 	h.mu.Lock()
 	defer h.mu.Unlock()

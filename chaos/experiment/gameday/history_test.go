@@ -292,7 +292,7 @@ func TestLabRunsByName(t *testing.T) {
 func TestRegisterTakesAllOrNone(t *testing.T) {
 	lab := gameday.NewLab(nil)
 	err := lab.Register(play("a", 0, true, nil), nil, &experiment.Experiment{Name: "no hypothesis"}, &experiment.Experiment{})
-	for _, want := range []string{"experiment 1 is nil", `experiment "no hypothesis": experiment: Hypothesis`, "experiment: Name"} {
+	for _, want := range []string{"experiment 1 is nil", `experiment "no hypothesis" has no hypothesis`, "experiment: Name"} {
 		assert.ErrorContains(t, err, want)
 	}
 	assert.Equal(t, []string{}, lab.Names())

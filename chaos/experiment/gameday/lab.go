@@ -15,14 +15,10 @@
 //
 // # History
 //
-// A [History] is append-only and bounded: the oldest results are dropped and
-// counted. If it is in a file, a result is in the file when Add returns. The file is
-// whole or as it was, whenever the process dies; each change writes it anew. One
-// process at a time may have it open.
-//
-// A file also records which runs began. If the process dies during one, its
-// rollback has not run. After the next start [History.CutOff] names the run, until
-// [History.Settle] removes it.
+// A [History] is append-only and bounded: the oldest results are dropped and counted. Its file is whole or as
+// it was, whenever the process dies; each change writes it anew. One process at a time may have it open. It also
+// records which runs began: if the process dies during one, its rollback has not run, and after the next start
+// [History.CutOff] names the run.
 //
 // Stability: may change.
 package gameday
@@ -83,8 +79,10 @@ func (l *Lab) Register(experiments ...*experiment.Experiment) error {
 	for i, e := range experiments {
 		if e == nil {
 			problems = append(problems, fmt.Errorf("gameday: experiment %d is nil; allowed: an experiment", i))
-		} else if err := e.ValidateSimple(); err != nil {
+		} else if err := e.Validate(); err != nil {
 			problems = append(problems, fmt.Errorf("gameday: experiment %q: %w", e.Name, err))
+		} else if e.Hypothesis == nil {
+			problems = append(problems, fmt.Errorf("gameday: experiment %q has no hypothesis; allowed: one, else it shows nothing", e.Name))
 		}
 	}
 	if err := errors.Join(problems...); err != nil {
@@ -110,11 +108,9 @@ func (l *Lab) Names() []string {
 // History returns the history of the lab.
 func (l *Lab) History() *History { return l.opts.History }
 
-// Run runs the experiment of this name, as [experiment.RunSimple] does, and adds
-// the result to the history, unless it is a dry run. A history in a file has a line
-// before the experiment begins: see [History.CutOff]. The error matches
-// [ErrUnknown], or says that the history could not be written; the result is then
-// valid.
+// Run runs the experiment of this name, as [experiment.RunSimple] does, and adds the result to the history, unless
+// it is a dry run. The error matches [ErrUnknown], or says that the history could not be written; the result is
+// then valid.
 func (l *Lab) Run(ctx context.Context, name string, dryRun bool) (experiment.Result, error) {
 	l.mu.Lock()
 	e := l.exps[name]

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"io"
 	"os"
-	"regexp"
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
@@ -26,24 +25,10 @@ func (c *command) parse(least, most int) ([]string, error) {
 	return cmdline.Parse(fields, c.flags, c.args, least, most)
 }
 
-// kinds are what a file may be, told by its beginning, and what reads it.
-var kinds = []struct{ name, reader, looks string }{
-	{runFile, "shakedown show", `^\s*\{"shakedown":"run"`},
-	{tapeFile, "shakedown tape", `^\s*\{\s*"format":\s*"shakedown/cassette"`},
-	{"a session", "the test that shakedown import writes", `^\s*\{\s*"format":\s*"shakedown/session"`},
-	{suiteFile, "shakedown run", `(?m)(^|[{,])\s{0,4}"?golden_prompts"?:`},
-}
+const mostBytes = 1 << 30
 
-const (
-	runFile   = "a run file"
-	tapeFile  = "a tape"
-	suiteFile = "a suite"
-	traceFile = "a trace" // it has many forms, and none that is known here
-	mostBytes = 1 << 30
-)
-
-// input reads a file that was named. A file that is missing, empty, a folder or of another kind is an
-// error in the words of who typed it.
+// input reads a file that was named. A file that is missing, empty or a folder is an error in the words
+// of who typed it.
 func input(path, want string) ([]byte, error) {
 	f, err := os.Open(path)
 	var data []byte
@@ -63,17 +48,12 @@ func input(path, want string) ([]byte, error) {
 	case len(data) == mostBytes:
 		return nil, fields.Wrong(path, fielderror.Found("too large"), want+" of less than 1 GiB")
 	}
-	for _, k := range kinds {
-		if k.name != want && regexp.MustCompile(k.looks).Match(data[:min(len(data), 1<<16)]) {
-			return nil, fields.Wrong(path, fielderror.Found(k.name), want+"; "+k.name+" is for "+k.reader)
-		}
-	}
 	return data, nil
 }
 
 // readRun reads a run file.
 func readRun(path string) (*contract.Report, error) {
-	data, err := input(path, runFile)
+	data, err := input(path, "a run file")
 	if err != nil {
 		return nil, err
 	}

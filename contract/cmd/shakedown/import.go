@@ -22,7 +22,6 @@ import (
 	"github.com/shakedown-go/shakedown/contract/findings"
 	"github.com/shakedown-go/shakedown/contract/replay"
 	"github.com/shakedown-go/shakedown/contract/replay/dialect"
-	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/wholefile"
 )
 
@@ -49,7 +48,7 @@ func importTrace(_ context.Context, c *command) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	data, err := input(operands[0], traceFile)
+	data, err := input(operands[0], "a trace")
 	if err != nil {
 		return 0, err
 	}
@@ -57,7 +56,6 @@ func importTrace(_ context.Context, c *command) (status int, err error) {
 	if err != nil {
 		return 0, inFile(operands[0], err)
 	}
-	noteUncalled(c.problems, o.Tools, sessions)
 	test := &sessionTest{Invariants: []string{`invariant.Completes("completes", contract.High)`}}
 	for _, s := range sessions {
 		if err := test.add(c.out, s); err != nil {
@@ -69,23 +67,6 @@ func importTrace(_ context.Context, c *command) (status int, err error) {
 		return 0, nil
 	}
 	return 0, test.write(c.out, *into, sessions)
-}
-
-// noteUncalled names the tools of --effect that no session calls: a name may be wrong.
-func noteUncalled(w io.Writer, tools []chaos.Tool, sessions []*replay.Session) {
-	var called []string
-	for _, s := range sessions {
-		for _, c := range s.Calls {
-			if !slices.Contains(called, c.Tool) {
-				called = append(called, c.Tool)
-			}
-		}
-	}
-	for _, tool := range tools {
-		if !slices.Contains(called, tool.Name) {
-			fmt.Fprintf(w, "shakedown: the trace has no call of %q of --effect%s\n", tool.Name, text.Meant(tool.Name, called))
-		}
-	}
 }
 
 // A sessionTest is what the test of sessions is made of.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,9 +42,6 @@ func TestImportedWithoutAFolder(t *testing.T) {
 			[]string{"chat, 1 call, recorded at an unknown time", "missing [result end", "prompt      Refund 1042", "nothing is written"}},
 		{"a dialect that is asked for", `{"messages": [{"role": "user", "content": "Refund 1042"}]}`, "--dialect chat",
 			[]string{"chat, 0 calls"}},
-		{"a tool that it does not call", `{"messages": [{"role": "user", "content": "Refund 1042"}, {"role": "assistant", "tool_calls": [
-			{"id": "1", "function": {"name": "refund", "arguments": "{}"}}]}]}`, "--effect refnd",
-			[]string{`no call of "refnd" of --effect; did you mean refund?`}},
 		{"what it says has no effect here", `{"messages": [{"role": "user", "content": "\u001b[31m\n::error::x"}]}`, "",
 			[]string{`prompt      \x1b[31m\n::error::x`}},
 	} {
@@ -137,17 +133,4 @@ func TestTape(t *testing.T) {
 2 exchanges, 3 places where a secret may be
 `, out)
 	assert.NotContains(t, out, "hunter22")
-}
-
-func TestAnOldContextChangesNothing(t *testing.T) {
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	assert.Equal(t, 2, run(ended, []string{"run", suiteOfNobody(t)}, new(strings.Builder), new(strings.Builder)))
-}
-
-func suiteOfNobody(t *testing.T) string {
-	d := newDesk(t)
-	path := filepath.Join(t.TempDir(), "c.yaml")
-	d.suiteAt(t, path)
-	return path
 }

@@ -57,12 +57,11 @@ func TestMerge(t *testing.T) {
 	assert.Contains(t, out, crash, "with its evidence")
 }
 
-// A share that is none and a file that nothing goes on from are wrong use, which calls no agent and touches no file.
-func TestSharesAndFilesThatAreNone(t *testing.T) {
+// A run in shares is merged to the whole. A share that is none and a file of another run are wrong use, which calls no
+// agent and touches no file.
+func TestShares(t *testing.T) {
 	d, dir := newDesk(t), t.TempDir()
-	at := func(name string) string { return filepath.Join(dir, name) }
-	d.suiteAt(t, at("c.yaml"))
-	d.suiteAt(t, at("seeded.yaml"), "trials: 8", "trials: 8\nadvanced: {seed: 7}")
+	d.suiteAt(t, filepath.Join(dir, "c.yaml"))
 	t.Setenv("SHAKEDOWN_BUILD", "v1")
 	for _, shard := range []string{"1/2", "2/2"} {
 		status, out, problems := typed(t, dir, "run {}/c.yaml --file {}/x.run.jsonl --shard "+shard)
@@ -72,31 +71,16 @@ func TestSharesAndFilesThatAreNone(t *testing.T) {
 	status, out, problems := typed(t, dir, "merge {}/x.1of2.run.jsonl {}/x.2of2.run.jsonl --file {}/x.run.jsonl")
 	require.Zero(t, status, problems)
 	assert.Contains(t, out, "PASS no critical invariant broke; 32 of 32 decided cells held")
-	before, text := d.asked.Load(), read(t, at("x.run.jsonl"))
-	write(t, at("empty"), "")
-	write(t, at("cut"), text[:20])
-	write(t, at("damaged"), strings.Replace(text, `"states":"h`, `"states":"b`, 1))
-	write(t, at("other"), "{}\n")
-	for line, says := range map[string]string{
-		"c.yaml --shard 0/8":                  "0/8",
-		"c.yaml --shard 9/8":                  "an index from 1 to the count, such as 2/8",
-		"c.yaml --shard 1/0":                  "an index from 1 to the count",
-		"c.yaml --shard a/b":                  "an index from 1 to the count",
-		"c.yaml --resume {}":                  "RunOptions.Resume: " + dir + " is a folder; allowed: a run file",
-		"c.yaml --resume {}/none":             "RunOptions.Resume: " + dir + "/none: no such file or directory; allowed: a run file",
-		"c.yaml --resume {}/empty":            "/empty is empty; allowed: a run file",
-		"c.yaml --resume {}/cut":              "/cut:1:1: sum is another or none",
-		"c.yaml --resume {}/damaged":          "/damaged:2:1: sum is another or none",
-		"c.yaml --resume {}/other":            "/other:1:1 is ",
-		"seeded.yaml --resume {}/x.run.jsonl": "/x.run.jsonl: resume.seed is 0; allowed: 7",
-	} {
-		status, _, problems := typed(t, dir, "run {}/"+line+" --file {}/x.run.jsonl")
-		assert.Equal(t, wrongUse, status, line)
-		assert.Contains(t, problems, says, line)
-	}
+	before, text := d.asked.Load(), read(t, filepath.Join(dir, "x.run.jsonl"))
 	t.Setenv("SHAKEDOWN_BUILD", "v2")
-	status, _, problems = typed(t, dir, "run {}/c.yaml --resume {}/x.run.jsonl --file {}/x.run.jsonl")
-	assert.Equal(t, wrongUse, status)
-	assert.Contains(t, problems, `/x.run.jsonl: resume.build is "v1"; allowed: v2`)
-	assert.Equal(t, []any{before, text}, []any{d.asked.Load(), read(t, at("x.run.jsonl"))})
+	for flags, says := range map[string]string{
+		"--shard 9/8":             "an index from 1 to the count, such as 2/8",
+		"--resume {}/none":        "RunOptions.Resume: " + dir + "/none: no such file or directory; allowed: a run file",
+		"--resume {}/x.run.jsonl": `/x.run.jsonl: resume.build is "v1"; allowed: v2`,
+	} {
+		status, _, problems := typed(t, dir, "run {}/c.yaml --file {}/x.run.jsonl "+flags)
+		assert.Equal(t, wrongUse, status, flags)
+		assert.Contains(t, problems, says, flags)
+	}
+	assert.Equal(t, []any{before, text}, []any{d.asked.Load(), read(t, filepath.Join(dir, "x.run.jsonl"))})
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -39,9 +38,6 @@ func (c *command) newProgress(name string) *progress {
 	if f, ok := c.problems.(*os.File); ok && os.Getenv("TERM") != "dumb" {
 		if at, err := f.Stat(); err == nil && at.Mode()&os.ModeCharDevice != 0 {
 			p.columns = usualColumn
-			if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
-				p.columns = n
-			}
 		}
 	}
 	p.next = time.Now()
@@ -75,7 +71,7 @@ func (p *progress) tell(said string) {
 		if runes := []rune(said); len(runes) >= p.columns {
 			said = string(runes[:p.columns-1])
 		}
-		// Without wrapping, since a terminal may be narrower than columns says, and a wrapped line cannot be cleared.
+		// Without wrapping, since a terminal may be narrower, and a wrapped line cannot be cleared.
 		fmt.Fprintf(p.to, "\r\x1b[?7l%s\x1b[K\x1b[?7h", said)
 		p.inLine = true
 	case !time.Now().Before(p.next):

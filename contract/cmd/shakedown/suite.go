@@ -40,7 +40,7 @@ func reworded(err error) error {
 
 // load reads a suite whose agent is behind HTTP.
 func load(path string) (*suite.Suite, []*matrixRun, error) {
-	if _, err := input(path, suiteFile); err != nil {
+	if _, err := input(path, "a suite"); err != nil {
 		return nil, nil, err
 	}
 	s, err := suite.Load(path, nil)

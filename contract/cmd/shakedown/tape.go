@@ -16,7 +16,7 @@ func listTape(_ context.Context, c *command) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if _, err := input(operands[0], tapeFile); err != nil {
+	if _, err := input(operands[0], "a tape"); err != nil {
 		return 0, err
 	}
 	all, err := cassette.List(operands[0])

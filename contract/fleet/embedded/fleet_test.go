@@ -331,7 +331,8 @@ func TestAgentsThatDoNotRepeatThemselves(t *testing.T) {
 	o := options(t, "differ")
 	first, cancel := context.WithCancel(ctx)
 	o.OnProgress = at(1, cancel)
-	_, err = fleet.Run(startedWith(first, t, s.URL(), o), nc, desk(0, ""), o)
+	working(first, t, s.URL(), desk(0, ""), o, 1)
+	_, err = fleet.Run(first, nc, desk(0, ""), o)
 	require.ErrorIs(t, err, context.Canceled)
 	bucket, err := js.KeyValue(ctx, "shakedown-differ")
 	require.NoError(t, err)
@@ -342,11 +343,6 @@ func TestAgentsThatDoNotRepeatThemselves(t *testing.T) {
 	_, err = fleet.Run(ctx, nc, desk(0, ""), o)
 	wait()
 	assert.ErrorContains(t, err, "calm/1")
-}
-
-func startedWith(ctx context.Context, t *testing.T, url string, o *fleet.Options) context.Context {
-	working(ctx, t, url, desk(0, ""), o, 1)
-	return ctx
 }
 
 func TestWhatNoFleetRuns(t *testing.T) {

@@ -78,7 +78,7 @@ func waits(ctx context.Context, db *sql.DB) error {
 func TestDatabasesInVirtualTime(t *testing.T) {
 	for name, path := range map[string]string{"in memory": ":memory:", "in one file, which the cells share": filepath.Join(t.TempDir(), "desk.db")} {
 		t.Run(name, func(t *testing.T) {
-			contracttest.RequirePassed(t, contracttest.Run(t, asking(own(path), waits), &contracttest.Options{Workers: 2}))
+			contracttest.AssertPassed(t, contracttest.Run(t, asking(own(path), waits), &contracttest.Options{Workers: 2}))
 		})
 	}
 }
@@ -132,7 +132,7 @@ func outside(t *testing.T) func(context.Context) (*sql.DB, func() error, error) 
 }
 
 func TestSharedDatabaseOneCellAtATime(t *testing.T) {
-	contracttest.RequirePassed(t, contracttest.Run(t, asking(outside(t), often), &contracttest.Options{Workers: 1}))
+	contracttest.AssertPassed(t, contracttest.Run(t, asking(outside(t), often), &contracttest.Options{Workers: 1}))
 }
 
 // TestChildSharesADatabase: a cell that waits for the connection which another cell

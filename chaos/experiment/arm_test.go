@@ -1,4 +1,4 @@
-package action_test
+package experiment_test
 
 import (
 	"context"
@@ -12,16 +12,12 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/experiment"
-	"github.com/shakedown-go/shakedown/chaos/experiment/action"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
-// run runs a method on its own.
-func run(t *testing.T, method ...experiment.Activity) *experiment.Journal {
-	t.Helper()
-	j, err := experiment.Run(t.Context(), &experiment.Experiment{Name: "e", Method: method}, nil)
-	require.NoError(t, err)
-	return j
+// method is an experiment that has nothing but a method.
+func method(all ...experiment.Activity) *experiment.Experiment {
+	return &experiment.Experiment{Method: all}
 }
 
 // look is an activity that observes the system while the ones before it are in effect.
@@ -32,10 +28,10 @@ func look(fn func(ctx context.Context)) experiment.Activity {
 func TestArmedRulesInjectUntilTheyAreRolledBack(t *testing.T) {
 	in := chaos.NewInjector(1, nil)
 	ctx := chaos.NewContext(t.Context(), in)
-	j := run(t,
-		experiment.Activity{Name: "arm", Start: action.Arm(in, 0, chaos.Rule{Target: "db.*", Fault: fault.Fail(fault.ErrUnavailable)})},
+	j := run(t, method(
+		experiment.Activity{Name: "arm", Start: experiment.Arm(in, 0, chaos.Rule{Target: "db.*", Fault: fault.Fail(fault.ErrUnavailable)})},
 		look(func(context.Context) { assert.ErrorIs(t, chaos.Point(ctx, "db.query"), fault.ErrUnavailable) }),
-	)
+	), nil)
 	assert.JSONEq(t, `{"rules":["db.*:error"]}`, string(j.Run[0].Output))
 	assert.Equal(t, "undo arm", j.Rollbacks[0].Activity.Name)
 	assert.NoError(t, chaos.Point(ctx, "db.query"))
@@ -47,7 +43,7 @@ func TestArmedRulesInjectUntilTheyAreRolledBack(t *testing.T) {
 func TestTheRollbackOfArmedRules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := chaos.NewInjector(1, nil)
-		_, undo, err := action.Arm(in, 0, chaos.Rule{Name: "slow", Target: "db", Fault: fault.Hang()}, chaos.Rule{Name: "taken", Target: "db.x", Fault: fault.Hang()})(t.Context())
+		_, undo, err := experiment.Arm(in, 0, chaos.Rule{Name: "slow", Target: "db", Fault: fault.Hang()}, chaos.Rule{Name: "taken", Target: "db.x", Fault: fault.Hang()})(t.Context())
 		require.NoError(t, err)
 		go func() {
 			time.Sleep(time.Minute)
@@ -68,8 +64,8 @@ func TestArmedForAWhile(t *testing.T) {
 		in := chaos.NewInjector(1, nil)
 		ctx := chaos.NewContext(t.Context(), in)
 		var failed []int
-		j := run(t,
-			experiment.Activity{Name: "arm", Background: true, Start: action.Arm(in, 3*time.Second, chaos.Rule{Target: "db", Fault: fault.Fail(fault.ErrUnavailable)})},
+		j := run(t, method(
+			experiment.Activity{Name: "arm", Background: true, Start: experiment.Arm(in, 3*time.Second, chaos.Rule{Target: "db", Fault: fault.Fail(fault.ErrUnavailable)})},
 			look(func(context.Context) {
 				for second := range 5 {
 					time.Sleep(time.Second)
@@ -78,7 +74,7 @@ func TestArmedForAWhile(t *testing.T) {
 						failed = append(failed, second+1)
 					}
 				}
-			}))
+			})), nil)
 		assert.Equal(t, []int{1, 2}, failed)
 		assert.Equal(t, experiment.ActivitySucceeded, j.Run[0].Status)
 	})
@@ -98,12 +94,12 @@ func TestArmIsAllOrNothing(t *testing.T) {
 	} {
 		in := chaos.NewInjector(1, &chaos.InjectorOptions{Targets: []string{"db", "x"}})
 		require.NoError(t, in.Register(known))
-		j := run(t, experiment.Activity{Name: "arm", Start: action.Arm(in, 0, tc.rules...)})
+		j := run(t, method(experiment.Activity{Name: "arm", Start: experiment.Arm(in, 0, tc.rules...)}), nil)
 		assert.Contains(t, j.Run[0].Exception, tc.want, name)
 		require.Len(t, in.Rules(), 1, name)
 		assert.Equal(t, "known", in.Rules()[0].Name, name)
 	}
-	j := run(t, experiment.Activity{Name: "arm", Start: action.Arm(nil, 0, good)})
+	j := run(t, method(experiment.Activity{Name: "arm", Start: experiment.Arm(nil, 0, good)}), nil)
 	assert.Contains(t, j.Run[0].Exception, "the injector is nil")
 }
 
@@ -112,7 +108,7 @@ func TestAnInterruptedActionHeals(t *testing.T) {
 		in := chaos.NewInjector(1, nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, undo, err := action.Arm(in, time.Hour, chaos.Rule{Target: "db", Fault: fault.Partition()})(ctx)
+		_, undo, err := experiment.Arm(in, time.Hour, chaos.Rule{Target: "db", Fault: fault.Partition()})(ctx)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Empty(t, in.Rules())
 		assert.NoError(t, errors.Join(undo(t.Context()), undo(t.Context())), "undoing what is undone does nothing")

@@ -1,4 +1,4 @@
-package probe_test
+package experiment_test
 
 import (
 	"context"
@@ -14,8 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos/experiment"
-	"github.com/shakedown-go/shakedown/chaos/experiment/probe"
-	"github.com/shakedown-go/shakedown/chaos/experiment/tolerance"
 )
 
 func TestHTTPStatus(t *testing.T) {
@@ -26,64 +24,47 @@ func TestHTTPStatus(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusTeapot)
 	}))
-	output, err := probe.HTTPStatus(server.URL, nil)(t.Context())
+	output, err := experiment.HTTPStatus(server.URL, nil)(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusTeapot, output, "an error status is an answer")
 
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	_, err = probe.HTTPStatus(server.URL+"/hang", server.Client())(ctx)
+	_, err = experiment.HTTPStatus(server.URL+"/hang", server.Client())(ctx)
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
 
 	server.Close()
-	_, err = probe.HTTPStatus(server.URL, nil)(t.Context())
-	assert.ErrorContains(t, err, "probe: ")
-	_, err = probe.HTTPStatus("http://[", nil)(t.Context())
-	assert.ErrorContains(t, err, "probe: ")
+	_, err = experiment.HTTPStatus(server.URL, nil)(t.Context())
+	assert.ErrorContains(t, err, "experiment: ")
+	_, err = experiment.HTTPStatus("http://[", nil)(t.Context())
+	assert.ErrorContains(t, err, "experiment: ")
 }
 
 func TestTCP(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	output, err := probe.TCP(listener.Addr().String())(t.Context())
+	output, err := experiment.TCP(listener.Addr().String())(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, true, output)
 
 	require.NoError(t, listener.Close())
-	output, err = probe.TCP(listener.Addr().String())(t.Context())
+	output, err = experiment.TCP(listener.Addr().String())(t.Context())
 	require.NoError(t, err, "refused is an answer")
 	assert.Equal(t, false, output)
 
-	_, err = probe.TCP("no address")(t.Context())
-	assert.ErrorContains(t, err, "probe: ")
+	_, err = experiment.TCP("no address")(t.Context())
+	assert.ErrorContains(t, err, "experiment: ")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = probe.TCP(listener.Addr().String())(ctx)
+	_, err = experiment.TCP(listener.Addr().String())(ctx)
 	assert.ErrorIs(t, err, context.Canceled)
-}
-
-func TestCall(t *testing.T) {
-	n := 0
-	count := probe.Call(func(context.Context) (int, error) {
-		if n++; n > 3 {
-			return 0, errors.New("no more")
-		}
-		return n, nil
-	})
-	output, err := count(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, 1, output)
-	n = 3
-	_, err = count(t.Context())
-	assert.EqualError(t, err, "no more")
 }
 
 // under runs a method of an hour under a guard, and returns why and when it ended.
 func under(t *testing.T, g experiment.Guard) (why string, after time.Duration) {
 	t.Helper()
 	started, undone := false, false // a guard that stops at the start may be quicker than the action
-	j, err := experiment.Run(t.Context(), &experiment.Experiment{
-		Name: "e", Guards: []experiment.Guard{g},
+	j := run(t, &experiment.Experiment{Guards: []experiment.Guard{g},
 		Method: []experiment.Activity{{Name: "wait", Timeout: 2 * time.Hour, Start: func(ctx context.Context) (any, experiment.Undo, error) {
 			started = true
 			undo := func(context.Context) error { undone = true; return nil }
@@ -94,13 +75,12 @@ func under(t *testing.T, g experiment.Guard) (why string, after time.Duration) {
 			return nil, undo, ctx.Err()
 		}}},
 	}, nil)
-	require.NoError(t, err)
 	assert.Equal(t, started, undone, "rolled back, whatever ended it")
 	assert.Equal(t, j.Why != "", j.Status == experiment.Aborted)
 	return j.Why, j.End.Sub(j.Start)
 }
 
-func TestGuards(t *testing.T) {
+func TestStopUnless(t *testing.T) {
 	no := errors.New("no")
 	answer := func(v any, err error) func(context.Context) (any, error) {
 		return func(context.Context) (any, error) { return v, err }
@@ -110,13 +90,13 @@ func TestGuards(t *testing.T) {
 		why   string
 		after time.Duration
 	}{
-		{probe.StopUnless(experiment.Activity{Name: "p", Run: answer(true, nil)}), "", time.Hour},
-		{probe.StopUnless(experiment.Activity{Name: "p", Run: answer(false, nil)}), `guard "p": out of tolerance: false`, 0},
-		{probe.StopUnless(experiment.Activity{Name: "p", Run: answer(7, nil), Tolerance: tolerance.Range(0, 6)}), `guard "p": out of tolerance: 7`, 0},
-		{probe.StopUnless(experiment.Activity{Name: "p", Run: answer(7, nil), Tolerance: tolerance.Range(0, 9)}), "", time.Hour},
-		{probe.StopUnless(experiment.Activity{Name: "p", Run: answer(7, nil), Tolerance: tolerance.Range(2, 1)}), `guard "p": tolerance: range from 2 to 1; allowed: two numbers, the lower one first`, 0},
-		{probe.StopUnless(experiment.Activity{Name: "p", Run: answer(nil, no)}), `guard "p": no`, 0},
-		{probe.StopUnless(experiment.Activity{Name: "p"}), `guard "p": probe: a probe without Run`, 0},
+		{experiment.StopUnless(experiment.Activity{Name: "p", Run: answer(true, nil)}), "", time.Hour},
+		{experiment.StopUnless(experiment.Activity{Name: "p", Run: answer(false, nil)}), `guard "p": out of tolerance: false`, 0},
+		{experiment.StopUnless(experiment.Activity{Name: "p", Run: answer(7, nil), Tolerance: experiment.Range(0, 6)}), `guard "p": out of tolerance: 7`, 0},
+		{experiment.StopUnless(experiment.Activity{Name: "p", Run: answer(7, nil), Tolerance: experiment.Range(0, 9)}), "", time.Hour},
+		{experiment.StopUnless(experiment.Activity{Name: "p", Run: answer(7, nil), Tolerance: experiment.Range(2, 1)}), `guard "p": tolerance: range from 2 to 1; allowed: two numbers, the lower one first`, 0},
+		{experiment.StopUnless(experiment.Activity{Name: "p", Run: answer(nil, no)}), `guard "p": no`, 0},
+		{experiment.StopUnless(experiment.Activity{Name: "p"}), `guard "p": a probe without Run`, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			why, after := under(t, tc.guard)
@@ -129,7 +109,7 @@ func TestGuards(t *testing.T) {
 func TestAProbeThatHangsStopsTheRunInItsOwnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }
-		why, after := under(t, probe.StopUnless(experiment.Activity{Name: "p", Run: hang, Timeout: 3 * time.Second}))
+		why, after := under(t, experiment.StopUnless(experiment.Activity{Name: "p", Run: hang, Timeout: 3 * time.Second}))
 		assert.Equal(t, `guard "p": context deadline exceeded`, why)
 		assert.Equal(t, 3*time.Second, after)
 	})
