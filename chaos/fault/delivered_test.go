@@ -279,7 +279,7 @@ func TestLostStreamArrivesWhenDisarmed(t *testing.T) {
 // A call that panics takes its time like any other.
 func TestTimeBudgetCountsAPanickingCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		plan, err := chaos.NewPlan(1, chaos.Rule{Target: "work", Fault: fault.TimeBudget(time.Second, 0)})
+		plan, err := chaos.NewPlan(1, chaos.Rule{Target: "work", Fault: fault.TimeBudget(time.Second)})
 		require.NoError(t, err)
 		work := chaos.Wrap("work", func(context.Context, int) (int, error) {
 			time.Sleep(2 * time.Second)

@@ -224,7 +224,7 @@ type BudgetError struct {
 	Resource string  // "call", "rate", "token", "cost", "time", "memory", "disk" or "concurrency"
 	Limit    float64 // of the budget: calls, tokens, bytes, seconds, or the currency of the cost
 	Used     float64 // of it; the last call may have used more than was left
-	// RetryAfter is the time until the budget is refilled; 0: never, or unknown.
+	// RetryAfter is the time until a rate lets one more call through; 0: never, or unknown.
 	RetryAfter time.Duration
 }
 
@@ -232,7 +232,11 @@ type BudgetError struct {
 func (e *BudgetError) Error() string {
 	switch e.Resource {
 	case "rate":
-		return "too many requests: the limit is " + amount(e.Limit) + e.again()
+		text := "too many requests: the limit is " + amount(e.Limit)
+		if e.RetryAfter > 0 {
+			text += ", try again in " + e.RetryAfter.String()
+		}
+		return text
 	case "concurrency":
 		return "too many concurrent requests: the limit is " + amount(e.Limit)
 	case "memory":
@@ -241,14 +245,7 @@ func (e *BudgetError) Error() string {
 		return "write: no space left on device"
 	}
 	unit := map[string]string{"call": " calls", "token": " tokens", "time": " seconds"}[e.Resource]
-	return fmt.Sprintf("quota exceeded: %s of %s%s used", amount(e.Used), amount(e.Limit), unit) + e.again()
-}
-
-func (e *BudgetError) again() string {
-	if e.RetryAfter <= 0 {
-		return ""
-	}
-	return ", try again in " + e.RetryAfter.String()
+	return fmt.Sprintf("quota exceeded: %s of %s%s used", amount(e.Used), amount(e.Limit), unit)
 }
 
 func amount(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

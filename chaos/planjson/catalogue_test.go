@@ -243,10 +243,10 @@ func catalogue() []catalogued {
 		{"llm", "drift, tone", "model", chaos.Rule{Target: model, Fault: chaoshttp.DriftCompletion(chaoshttp.DriftTone)}},
 		{"llm", "spoiled content", "model", chaos.Rule{Target: model, Fault: chaoshttp.SpoilCompletion(chaoshttp.PartContent, chaoshttp.SpoilTruncate)}},
 		{"llm", "spoiled tool arguments", "model", chaos.Rule{Target: model, Fault: chaoshttp.SpoilCompletion(chaoshttp.PartArguments, chaoshttp.SpoilSchema)}},
-		{"resource", "budget of tokens", "others", chaos.Rule{Target: "chat", Fault: fault.TokenBudget(30, fault.OpenAIUsage, 0)}},
-		{"resource", "budget of cost", "others", chaos.Rule{Target: "chat", Fault: fault.CostBudget(0.0001, 2.5, 10, fault.OpenAIUsage, 0)}},
-		{"resource", "budget of tokens at the model's endpoint", "model", chaos.Rule{Target: "POST api.openai.com/*", Fault: fault.TokenBudget(30, fault.OpenAIUsage, 0)}},
-		{"resource", "budget of cost at the model's endpoint", "model", chaos.Rule{Target: "POST api.openai.com/*", Fault: fault.CostBudget(0.0002, 2.5, 10, fault.OpenAIUsage, 0)}},
-		{"resource", "budget of time", "crowd", chaos.Rule{Target: "{jobs,report}", Fault: fault.TimeBudget(3*time.Second, 0)}},
+		{"resource", "budget of tokens", "others", chaos.Rule{Target: "chat", Fault: fault.TokenBudget(30, fault.OpenAIUsage)}},
+		{"resource", "budget of cost", "others", chaos.Rule{Target: "chat", Fault: fault.CostBudget(0.0001, 2.5, 10, fault.OpenAIUsage)}},
+		{"resource", "budget of tokens at the model's endpoint", "model", chaos.Rule{Target: "POST api.openai.com/*", Fault: fault.TokenBudget(30, fault.OpenAIUsage)}},
+		{"resource", "budget of cost at the model's endpoint", "model", chaos.Rule{Target: "POST api.openai.com/*", Fault: fault.CostBudget(0.0002, 2.5, 10, fault.OpenAIUsage)}},
+		{"resource", "budget of time", "crowd", chaos.Rule{Target: "{jobs,report}", Fault: fault.TimeBudget(3 * time.Second)}},
 	}
 }

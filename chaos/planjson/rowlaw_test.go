@@ -384,8 +384,7 @@ func TestKindsOfYourOwn(t *testing.T) {
 
 // What chaostest cannot see from where it stands.
 var beyondTheChecks = map[string]string{
-	"call_budget": "its error tells a time, which the watchdog of the checks moves by nanoseconds",
-	"rate_limit":  "its error tells a time",
+	"rate_limit": "its error tells a time, which the watchdog of the checks moves by nanoseconds",
 }
 
 // What comes out of a document keeps the rules for faults and triggers, as
