@@ -116,7 +116,7 @@ func TestRepetitionsCountWhereTheyReachTheCallee(t *testing.T) {
 func TestAValueThatDoesNotFitGoesUndelivered(t *testing.T) {
 	none := make(chan int) // has no JSON, and is no order
 	misfits := map[string]chaos.Fault{
-		"SilentNoOpWith": fault.SilentNoOpWith(none), "As handoff_dropped": fault.As("handoff_dropped", fault.SilentNoOpWith(none)), "CycleHandoff": fault.CycleHandoff(none),
+		"SilentNoOpWith": fault.SilentNoOpWith(none), "As handoff_dropped": fault.As("handoff_dropped", fault.SilentNoOpWith(none)), "As handoff_cycle": fault.As("handoff_cycle", fault.SilentNoOpWith(none)),
 		"Replace": fault.Replace(none), "As forced_verdict": fault.As("forced_verdict", fault.Replace(none)), "another JSON": fault.SilentNoOpWith(json.RawMessage(`[1]`)),
 	}
 	type order struct{ ID int }
@@ -155,7 +155,7 @@ func TestGivenBytesBelongToTheCall(t *testing.T) {
 	value := json.RawMessage(`{"n":7}`)
 	for name, f := range map[string]chaos.Fault{
 		"Replace": fault.Replace(value), "SilentNoOpWith": fault.SilentNoOpWith(value), "As handoff_dropped": fault.As("handoff_dropped", fault.SilentNoOpWith(value)),
-		"CycleHandoff": fault.CycleHandoff(value), "As forced_verdict": fault.As("forced_verdict", fault.Replace(value)),
+		"As handoff_cycle": fault.As("handoff_cycle", fault.SilentNoOpWith(value)), "As forced_verdict": fault.As("forced_verdict", fault.Replace(value)),
 	} {
 		for form, get := range map[string]func(context.Context) []byte{
 			"JSON": func(ctx context.Context) []byte {

@@ -56,14 +56,13 @@ var partition = &catalog.Fail[catalog.None]{
 	Fail: func(chaos.Call, catalog.None) error { return ErrNetworkPartition },
 }
 
-// Panic makes a call panic with v in the caller's goroutine; the callee is not
-// reached. If v is nil, the call panics with a [runtime.Error], an index out of
-// range.
+// Panic makes a call panic with v, which is required, in the caller's goroutine; the callee
+// is not reached.
 func Panic(v any) chaos.Fault {
 	if v == nil {
 		return panicking.Of(panicParams{})
 	}
-	return panicking.Of(panicParams{new(fmt.Sprint(v)), v})
+	return panicking.Of(panicParams{fmt.Sprint(v), v})
 }
 
 var panicking = &catalog.Inject[panicParams]{
@@ -71,27 +70,22 @@ var panicking = &catalog.Inject[panicParams]{
 		Example: `{"message":"index out of bounds"}`, AsText: true, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
 		Effect: chaos.EffectNone},
 	Prepare: func(p panicParams) panicParams {
-		if p.v == nil && p.Message != nil {
-			p.v = *p.Message
+		if p.v == nil && p.Message != "" {
+			p.v = p.Message
 		}
 		return p
 	},
-	Inject: func(_ context.Context, _ chaos.Call, p panicParams, _ any, _ chaos.Next) (any, error) {
-		if p.v == nil {
-			return firstOf(nil), nil
-		}
-		panic(p.v)
-	},
+	Inject: func(_ context.Context, _ chaos.Call, p panicParams, _ any, _ chaos.Next) (any, error) { panic(p.v) },
 }
 
 type panicParams struct {
-	Message *string `json:"message,omitempty" doc:"the value of the panic; left out: an index out of range"`
+	Message string `json:"message" doc:"the value of the panic"`
 	v       any
 }
 
-// firstOf makes the runtime panic: a type outside of it cannot imitate its
-// errors, which have a method of their own.
-func firstOf(none []any) any { return none[0] }
+func (p panicParams) Check(c *catalog.Check) {
+	c.That(p.v != nil, "message", strconv.Quote(p.Message), "a value that is not nil, or a text that is not empty")
+}
 
 // DiskFull makes a call fail with "write: no space left on device", a
 // [*BudgetError] that matches [syscall.ENOSPC]. The callee is not reached.

@@ -117,21 +117,6 @@ func (p misrouteParams) Check(c *catalog.Check) {
 	c.That(p.Member != "", "member", strconv.Quote(p.Member), "the name of a member of the arguments")
 }
 
-// CycleHandoff makes the other agent hand the task straight back: it is not
-// reached, and the caller gets reply, which should look like a hand-off to the
-// caller; it is a value as with [SilentNoOpWith]. Without a [chaos.Rule.Limit]
-// this never ends. An invariant over the number of calls finds it.
-func CycleHandoff(reply any) chaos.Fault { return cycleHandoff.Of(valueOf(reply)) }
-
-var cycleHandoff = &catalog.Inject[anyValue]{
-	Row: catalog.Row{Kind: "handoff_cycle", Doc: "A hand-off is handed straight back.", Go: "fault.CycleHandoff(reply)",
-		Example: `{"value":"please take over"}`, Layer: chaos.LayerMultiAgent, Class: chaos.ClassProtocol,
-		Effect: chaos.EffectNone},
-	Inject: func(_ context.Context, _ chaos.Call, p anyValue, args any, _ chaos.Next) (any, error) {
-		return kept(forCaller(p.value(), args)), nil
-	},
-}
-
 // StaleApproval reuses an approval: a request that the guardrail rejects gets
 // the approval of an earlier, different request. approval is the verdict that
 // approves, a value as with [Replace]; it is required.

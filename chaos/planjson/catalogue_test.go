@@ -223,7 +223,6 @@ func catalogue() []catalogued {
 		{"timing", "latency, exponential", "tools", chaos.Rule{Target: "orders.get", Fault: fault.Exponential(2 * time.Second)}},
 		{"timing", "latency, spike", "tools", chaos.Rule{Target: "orders.get", Fault: fault.Spike(100*time.Millisecond, 30*time.Second, 0.2)}},
 		{"timing", "latency, degrading by call", "tools", chaos.Rule{Target: "orders.get", Fault: fault.RampUp(time.Second, 10*time.Second)}},
-		{"timing", "latency, degrading over time", "slow tools", chaos.Rule{Target: "orders.get", Fault: fault.RampUpWith(10*time.Second, time.Hour)}},
 		{"timing", "late result after the caller gave up", "slow tools", chaos.Rule{Target: "orders.{refund,get}", Fault: fault.LateResult("orders.refund", 5*time.Second, 40*time.Second)}},
 		{"timing", "delayed visibility", "tools", chaos.Rule{Target: "orders.*", Fault: fault.DelayedVisibility("orders.refund", time.Minute, nil)}},
 		{"omission", "dropped call", "tools", chaos.Rule{Target: "orders.refund", Fault: fault.LoseRequest(10 * time.Second)}},
