@@ -125,7 +125,7 @@ var toolRemoved = &catalog.Inject[removed]{
 	Phase: chaos.PhaseBefore, // before all others: a tool that is missing cannot fail in another way
 	Inject: func(ctx context.Context, c chaos.Call, p removed, args any, next chaos.Next) (any, error) {
 		if slices.Contains(p.Tools, c.Target) {
-			return nil, &unknownTool{c.Target}
+			return new(chaos.Registry).CallTool(ctx, c.Target, nil) // which has none: its error is the real one
 		}
 		skip(ctx)
 		result, err := next(ctx, args)
@@ -153,12 +153,6 @@ type removed struct {
 func (p removed) Check(c *catalog.Check) {
 	c.That(!slices.Contains(p.Tools, ""), "tools", fmt.Sprintf("%q", p.Tools), "names that are not empty")
 }
-
-// unknownTool reads like a registry's own error for an unknown name.
-type unknownTool struct{ name string }
-
-func (e *unknownTool) Error() string        { return fmt.Sprintf("unknown tool %q", e.name) }
-func (e *unknownTool) Is(target error) bool { return target == chaos.ErrUnknownTool }
 
 // Errors that read like those of a real dependency. [Fail] takes any of them,
 // or any other error. Their texts name neither this package nor its purpose.
