@@ -84,31 +84,6 @@ func TestABoxIsNotWrittenTo(t *testing.T) {
 	assert.Contains(t, only(t, in).Note, "made no difference")
 }
 
-type notAgain struct{}
-
-func (notAgain) Error() string { return "not again" }
-func (notAgain) Unsent() bool  { return true }
-
-// A stream that cannot be asked again says so: the repetition does not count, and the consumer notices nothing.
-func TestAStreamThatCannotBeRepeated(t *testing.T) {
-	asked := 0
-	words := chaos.WrapStream("words", func(context.Context, int) iter.Seq2[string, error] {
-		return func(yield func(string, error) bool) {
-			if asked++; asked > 1 {
-				yield("", notAgain{})
-				return
-			}
-			yield("word", nil)
-		}
-	})
-	in, ctx := recording(t, chaos.Rule{Target: "words", Fault: twice()})
-	got, err := collect(words(ctx, 1), 9)
-	assert.NoError(t, err)
-	assert.Equal(t, []string{"word"}, got)
-	assert.Equal(t, 2, asked)
-	assert.False(t, only(t, in).Delivered)
-}
-
 // A stream continues a call that has begun, as a function does, with the layer of that.
 func TestACrossingOfAStream(t *testing.T) {
 	for why, c := range map[string]struct {

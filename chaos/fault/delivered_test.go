@@ -244,38 +244,6 @@ func TestDeliveredTwiceOnAStreamShowsTheFirst(t *testing.T) {
 	}
 }
 
-// A stream without end whose reply was to be lost comes through from the moment
-// in which the injector is disarmed: what was held back first, then the rest.
-func TestLostStreamArrivesWhenDisarmed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, in := withRules(t, chaos.Rule{Target: "feed", Fault: fault.LoseReplyAfter(time.Second)})
-		feed := chaos.WrapStream("feed", func(ctx context.Context, _ int) iter.Seq2[int, error] {
-			return func(yield func(int, error) bool) {
-				for n := 0; n < 100; n++ {
-					time.Sleep(time.Second)
-					if n == 3 {
-						in.Disarm()
-					}
-					if !yield(n, nil) {
-						return
-					}
-				}
-			}
-		})
-		start := time.Now()
-		var items []int
-		for item, err := range feed(ctx, 0) {
-			require.NoError(t, err)
-			if items = append(items, item); len(items) == 6 {
-				break
-			}
-		}
-		assert.Equal(t, []int{0, 1, 2, 3, 4, 5}, items)
-		assert.Equal(t, 6*time.Second, time.Since(start), "nothing was waited for but the source")
-		assert.False(t, in.Events()[0].Delivered)
-	})
-}
-
 // A call that panics takes its time like any other.
 func TestTimeBudgetCountsAPanickingCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -326,6 +327,7 @@ func TestBudgets(t *testing.T) {
 					}
 				}
 				assert.Equal(t, 8-failed, reached)
+				assert.Equal(t, c.answer == `"ok"`, strings.Contains(in.Events()[0].Note, "does not say what it used of the token budget"))
 				if c.is == nil {
 					assert.NoError(t, first)
 					return
@@ -349,14 +351,6 @@ type answering struct {
 func (a answering) Tools(context.Context) ([]chaos.Tool, error) { return nil, nil }
 func (a answering) CallTool(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
 	return a.answer(ctx)
-}
-
-// A result that does not say what it used is free, which its event notes.
-func TestUnknownUsage(t *testing.T) {
-	ctx, in := withRules(t, chaos.Rule{Fault: fault.TokenBudget(1, fault.OpenAIUsage)})
-	_, err := wrapped(t, &desk{})(ctx)
-	assert.NoError(t, err)
-	assert.Contains(t, onlyEvent(t, in).Note, "does not say what it used of the token budget")
 }
 
 // The time of all calls counts, whoever makes them.

@@ -168,7 +168,7 @@ func TestOwnKinds(t *testing.T) {
 		Names map[string]string `json:"names,omitempty"`
 	}
 	o := &planjson.Options{Rows: []*catalog.Row{
-		catalog.Fault(catalog.Row{Kind: "slow_shop", Doc: "The shop is slow."}, func(p params) chaos.Fault { return slowShop{p.Wait} }),
+		catalog.Fault(catalog.Row{Kind: "slow_shop", Doc: "The shop is slow.", Example: `{"wait":"1s"}`}, func(p params) chaos.Fault { return slowShop{p.Wait} }),
 		catalog.Trigger(catalog.Row{Kind: "rain", Doc: "It rains."}, func(struct{}) chaos.When { panic("no umbrella") }),
 	}}
 	plan, err := planjson.Decode(oneRule(`{"kind":"always"}`, `{"kind":"slow_shop","params":{"wait":"90s"}}`), o)
@@ -179,6 +179,14 @@ func TestOwnKinds(t *testing.T) {
 	_, err = planjson.Decode(oneRule(`{"kind":"rain"}`, `{"kind":"slow_shop","params":{"wait":"-1s"}}`), o)
 	assert.ErrorContains(t, err, `/fault/params/wait: bad value "-1s"; allowed: patience`)
 	assert.ErrorContains(t, err, `/when/params: bad value: making it panicked: no umbrella`)
+
+	kinds, err := planjson.Kinds(&planjson.Options{Rows: o.Rows[:1]})
+	require.NoError(t, err)
+	last := kinds[len(kinds)-1]
+	assert.Equal(t, "The shop is slow.", last.Doc)
+	assert.Equal(t, catalog.Parameter{Name: "wait", Allowed: "patience"}, last.Parameters[0])
+	_, err = planjson.Kinds(o)
+	assert.ErrorContains(t, err, "planjson: /rain/params: bad value: making it panicked", "its example is not one")
 
 	o.Rows = append(o.Rows, o.Rows[0], &catalog.Row{},
 		catalog.Fault(catalog.Row{Kind: "odd"}, func(struct{ C chan int }) chaos.Fault { return nil }))

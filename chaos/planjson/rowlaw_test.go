@@ -352,36 +352,6 @@ func TestPlansOnPagesAreRead(t *testing.T) {
 	}
 }
 
-type locks struct {
-	Shut int `json:"shut" bounds:"min=1,max=3" doc:"locks that are shut"`
-}
-
-// door is a fault of the user's that leaves the bounds to its row.
-type door struct {
-	chaos.Fault
-	row *catalog.Row
-	locks
-}
-
-func (d door) Describe() chaos.Description { return d.row.Describe(d.locks) }
-
-func TestKindsOfYourOwn(t *testing.T) {
-	row := func(example string) *planjson.Options {
-		var r *catalog.Row
-		r = catalog.Fault(catalog.Row{Kind: "shut", Doc: "The door is shut.", Go: "shut(n)", Example: example},
-			func(p locks) chaos.Fault { return door{fault.Hang(), r, p} })
-		return &planjson.Options{Rows: []*catalog.Row{r}}
-	}
-	kinds, err := planjson.Kinds(row(`{"shut":2}`))
-	require.NoError(t, err)
-	last := kinds[len(kinds)-1]
-	assert.Equal(t, "The door is shut.", last.Doc)
-	assert.Equal(t, []catalog.Parameter{{Name: "shut", Doc: "locks that are shut", Allowed: "an integer from 1 to 3"}}, last.Parameters)
-
-	_, err = planjson.Kinds(row(`{"shut":4}`))
-	assert.ErrorContains(t, err, `planjson: /shut/params/shut: bad value 4; allowed: an integer from 1 to 3`)
-}
-
 // What chaostest cannot see from where it stands.
 var beyondTheChecks = map[string]string{
 	"rate_limit": "its error tells a time, which the watchdog of the checks moves by nanoseconds",

@@ -229,30 +229,6 @@ func draws(t *rapid.T, seed uint64, others bool, rules ...chaos.Rule) (drawn []i
 	return drawn
 }
 
-// The injector, which decides a bare probability by itself, and the trigger
-// agree on every call, also at the edges.
-func TestProbabilityAgreesWithMatch(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p := rapid.OneOf(rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{0, 0x1p-53, 0.5, 1 - 0x1p-53, 1})).Draw(t, "p")
-		w := when.Prob(p)
-		if got := w.(chaos.Probabilistic).Probability(); got != p {
-			t.Fatalf("Probability is %v, want %v", got, p)
-		}
-		seed := rapid.Uint64().Draw(t, "seed")
-		rule := chaos.Rule{Name: "watched", Target: "orders", When: w, Fault: fault.Fail(fault.ErrInternal)}
-		known := draws(t, seed, false, rule)
-		rule.When = opaque{w}
-		if asked := draws(t, seed, false, rule); !slices.Equal(known, asked) {
-			t.Fatalf("at %v the injector draws %v, Match %v", p, known, asked)
-		}
-	})
-}
-
-// opaque hides what a trigger is.
-type opaque struct{ w chaos.When }
-
-func (o opaque) Match(c chaos.Call) bool { return o.w.Match(c) }
-
 //go:noinline
 func bare(_ context.Context, n int) (int, error) { return n + 1, nil }
 
