@@ -69,12 +69,7 @@ func WrapStreamWith[In, T any](
 				return
 			}
 			if through {
-				var last error
-				fn(ctx, v)(func(item T, err error) bool {
-					last = err
-					return yield(item, err)
-				})
-				set.site.passed(f, key, last)
+				fn(ctx, v)(yield)
 				return
 			}
 			w.decide(ctx, &d, m, v, yield)
