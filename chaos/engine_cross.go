@@ -3,7 +3,6 @@ package chaos
 import (
 	"cmp"
 	"context"
-	"math"
 	"time"
 )
 
@@ -41,21 +40,18 @@ func callThrough[In, Out any](ctx context.Context, d *decision, c *callee[In, Ou
 
 func (d *decision) open(ctx context.Context, r *record) {
 	d.begin()
-	r.site, r.layer, r.start, r.attempt = d.set.site, d.layer, d.at.elapsed, int32(d.at.attempt)
+	r.site, r.layer, r.start, r.attempt = d.set.site, d.layer, d.at.elapsed, d.at.attempt
 	r.key, r.occurrence, r.ordinal, r.main, r.more = d.key, d.occurrence, d.ordinal, d.idle, d.more
 	r.begins(ctx)
 	if f := d.frame; f != nil {
-		r.caller, r.turn, r.stated = f.target, clamp(f.turn), f.attempt != 0
-		r.attempt = cmp.Or(clamp(f.attempt), r.attempt)
-		if f.habit != nil && *f.habit != "" {
+		r.caller, r.turn, r.stated = f.target, f.turn, f.attempt != 0
+		r.attempt = cmp.Or(f.attempt, r.attempt)
+		if f.habit != "" {
 			r.more = d.detail()
-			r.more.habit = *f.habit
+			r.more.habit = f.habit
 		}
 	}
 }
-
-// clamp keeps records small: a record of a recorded call fills a size of the allocator.
-func clamp(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }
 
 // timed is when a call began; it is read at most once.
 type timed struct {

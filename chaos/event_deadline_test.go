@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,12 +94,4 @@ func TestEventsSayWhenTheContextEnds(t *testing.T) {
 			})
 		}
 	}
-}
-
-// The largest numbers of turns and attempts are kept as the largest that an event has.
-func TestLargeTurns(t *testing.T) {
-	in := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true})
-	ctx := chaos.WithAttempt(chaos.WithTurn(chaos.NewContext(t.Context(), in), math.MinInt), math.MaxInt)
-	_ = chaos.Point(ctx, "work")
-	assert.Equal(t, []int{math.MinInt32, math.MaxInt32}, []int{in.Events()[0].Turn, in.Events()[0].Attempt})
 }
