@@ -257,11 +257,11 @@ func TestProblemsOfRulesHaveTheirPlaces(t *testing.T) {
 }
 
 // partOf is a row's example as a part of a plan.
-func partOf(r planjson.Row) string { return fmt.Sprintf(`{"kind":%q,"params":%s}`, r.Name, r.Example) }
+func partOf(r *catalog.Row) string { return fmt.Sprintf(`{"kind":%q,"params":%s}`, r.Kind, r.Example) }
 
 // documentOf is a plan of the row's example.
-func documentOf(r planjson.Row) []byte {
-	if r.Trigger {
+func documentOf(r *catalog.Row) []byte {
+	if r.IsTrigger() {
 		return oneRule(partOf(r), `{"kind":"hang"}`)
 	}
 	return oneRule(`{"kind":"always"}`, partOf(r))
@@ -270,11 +270,11 @@ func documentOf(r planjson.Row) []byte {
 // Whatever the plan: rules of any kinds, triggers within each other, and all
 // that a rule has besides.
 func TestDecodeAndEncodeAreInverse(t *testing.T) {
-	var triggers, faults []planjson.Row
-	for _, r := range planjson.KindRows() {
+	var triggers, faults []*catalog.Row
+	for _, r := range planjson.Rows() {
 		switch {
-		case r.Held:
-		case r.Trigger:
+		case r.HoldsCode():
+		case r.IsTrigger():
 			triggers = append(triggers, r)
 		default:
 			faults = append(faults, r)
@@ -329,7 +329,7 @@ func describe(v any) chaos.Description {
 // FuzzDecode: the decoder never panics, and what it takes can be written and
 // read again as the same.
 func FuzzDecode(f *testing.F) {
-	for _, r := range planjson.KindRows() {
+	for _, r := range planjson.Rows() {
 		f.Add(documentOf(r))
 	}
 	f.Add([]byte(`{"seed":7,"rules":[],"$schema":"x"}`))
