@@ -18,8 +18,8 @@ import (
 // is a [*chaos.ParamError] of the result's Check method, so [chaos.NewPlan] and
 // [chaos.Injector.Register] refuse it.
 func As(kind string, f chaos.Fault) chaos.Fault {
-	for _, l := range []*catalog.Label{guardrailDown, guardrailHang, forcedVerdict, handoffDropped, handoffCycle, handoffDelayed,
-		messageStorm, delegationRejected} {
+	for _, l := range []*catalog.Label{guardrailDown, guardrailHang, forcedVerdict, handoffDropped, handoffCycle,
+		handoffDelayed, messageStorm, delegationRejected} {
 		if as, ok := l.As(kind, f); ok {
 			return as
 		}
