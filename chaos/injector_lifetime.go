@@ -23,7 +23,7 @@ func (in *Injector) Register(r Rule) error {
 // whether it was there. No timer and no goroutine is used: an expired rule is dropped from
 // the list at the next use of the injector.
 func (in *Injector) RegisterFor(r Rule, life time.Duration) (remove func() bool, err error) {
-	c, problems := compile(r, 0)
+	c, problems := compile(r, 0, nil)
 	if len(problems) > 0 {
 		return nil, errors.Join(problems...)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -60,12 +61,21 @@ type Plan struct {
 // of every rule, each a [*RuleError]. A plan without rules is valid: its runs are
 // calm. The order of the rules is the order in which those of one [Phase] act on a
 // call.
-func NewPlan(seed uint64, rules ...Rule) (*Plan, error) {
-	plan := &Plan{seed: seed, rules: make([]*planRule, 0, len(rules))}
+func NewPlan(seed uint64, rules ...Rule) (*Plan, error) { return (&Plan{seed: seed}).With(rules...) }
+
+// With returns a plan of other rules with the seed of this one; the errors are those of
+// [NewPlan]. What is unchanged in a rule with the name of one in this plan is not examined
+// again.
+func (p *Plan) With(rules ...Rule) (*Plan, error) {
+	plan := &Plan{seed: p.seed, rules: make([]*planRule, 0, len(rules))}
 	var problems []error
+	known := make(map[string]*planRule, len(p.rules))
+	for _, c := range p.rules {
+		known[c.Name] = c
+	}
 	names, groups := make(map[string]int, len(rules)), make(map[string]*planRule)
 	for i, r := range rules {
-		c, wrong := compile(r, i)
+		c, wrong := compile(r, i, known[r.Name])
 		if len(wrong) == 0 {
 			switch first, dup := names[c.Name]; {
 			case dup:
@@ -133,16 +143,24 @@ type planRule struct {
 	chance   float64     // its probability; 1 for other triggers
 	ordinals OrdinalWhen // the trigger, where it looks at the ordinal alone; nil: it does not
 	args     bool        // the trigger looks at the arguments
-	kind     string      // of the fault
-	class    Class       // empty: not declared
+	faultTraits
+}
+
+type faultTraits struct {
+	kind     string
+	class    Class // empty: not declared
 	phase    Phase
 	failer   Failer // the fault, if it is only an error; else nil
 	stateful bool
 }
 
-// compile checks the i-th rule. Each problem is a [*RuleError].
-func compile(r Rule, i int) (*planRule, []error) {
-	x := &examination{planRule: planRule{Rule: r}, i: i}
+// compile checks the i-th rule. Each problem is a [*RuleError]. What did not change since
+// before, a checked rule or nil, is taken from it.
+func compile(r Rule, i int, before *planRule) (*planRule, []error) {
+	if before != nil && before.unchanged(r) {
+		return before, nil
+	}
+	x := &examination{planRule: planRule{Rule: r}, i: i, before: before}
 	if why := usercode.Failure(x.examine); why != "" {
 		x.problems = nil
 		x.refuse(x.field, nil, "", fmt.Errorf("%s %s", x.method, why))
@@ -150,7 +168,7 @@ func compile(r Rule, i int) (*planRule, []error) {
 	if len(x.problems) > 0 {
 		return nil, x.problems
 	}
-	c := x.planRule // a copy, lest the plan keep the examination
+	c := x.planRule // a copy, lest the plan keep what came before it
 	return &c, nil
 }
 
@@ -159,6 +177,7 @@ func compile(r Rule, i int) (*planRule, []error) {
 type examination struct {
 	planRule
 	i             int
+	before        *planRule
 	field, method string // what is being asked
 	problems      []error
 }
@@ -172,18 +191,23 @@ func (x *examination) refuse(field string, value any, allowed string, cause erro
 }
 
 func (x *examination) examine() {
-	g, err := glob.Compile(x.Target)
-	if x.glob = g; err != nil {
+	if x.before != nil && x.Target == x.before.Target {
+		x.glob = x.before.glob
+	} else if g, err := glob.Compile(x.Target); err != nil {
 		x.refuse("Target", x.Target, "a glob over names of injection points, such as \"orders.*\"", err)
+	} else {
+		x.glob = g
 	}
 	x.check("When", x.When)
 	if d, ok := x.When.(Described); ok { // who reads a plan asks it without care
 		x.method = "its Describe method"
 		d.Describe()
 	}
-	if x.Fault == nil {
+	sameFault := x.before != nil && samePart(x.before.Fault, x.Fault)
+	switch {
+	case x.Fault == nil:
 		x.refuse("Fault", nil, "a fault, such as fault.Fail(err)", errors.New("is missing"))
-	} else {
+	case !sameFault:
 		x.check("Fault", x.Fault)
 	}
 	if x.Limit < 0 {
@@ -198,12 +222,37 @@ func (x *examination) examine() {
 	if len(x.problems) > 0 {
 		return
 	}
-	if err := x.readFault(); err != nil {
+	if sameFault {
+		x.faultTraits = x.before.faultTraits
+	} else if err := x.readFault(); err != nil {
 		x.refuse("Fault", nil, "", err)
 		return
 	}
 	x.setName(cmp.Or(x.Name, x.Target+":"+x.kind))
 	x.readWhen()
+}
+
+func (c *planRule) unchanged(r Rule) bool {
+	own := c.Rule
+	if !samePart(own.When, r.When) || !samePart(own.Fault, r.Fault) {
+		return false
+	}
+	own.When, own.Fault, r.When, r.Fault = nil, nil, nil, nil // which may be of types that == refuses
+	return own == r
+}
+
+// samePart reports whether a trigger or fault is the one before. It does not look into
+// one that cannot be compared: somebody may be changing what that refers to.
+func samePart(before, now any) (equal bool) {
+	if t := reflect.TypeOf(now); t != nil && !t.Comparable() {
+		return false
+	}
+	defer func() {
+		if recover() != nil { // a field holds what cannot be compared
+			equal = false
+		}
+	}()
+	return before == now
 }
 
 func (x *examination) check(field string, part any) {

@@ -165,7 +165,7 @@ func (e *engine) checkTargets(s *compiledScenario) error {
 			must = append(must, r)
 		}
 	}
-	plan, err := chaos.NewPlan(s.plan.Seed(), must...)
+	plan, err := s.plan.With(must...) // nothing of them has changed
 	if err == nil {
 		err = plan.CheckTargets(known...)
 	}

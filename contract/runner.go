@@ -185,7 +185,7 @@ func (r *Runner) under(c Cell, rules []chaos.Rule) (*compiledScenario, []*compil
 	var plan *chaos.Plan
 	var err error
 	if base != nil {
-		plan, err = chaos.NewPlan(base.plan.Seed(), rules...)
+		plan, err = base.plan.With(rules...)
 	} else {
 		plan, err = chaos.NewPlan(r.engine.m.Seed, rules...)
 		p.Wrong("Cell.Scenario", c.Scenario, "a scenario of the matrix, which has no worlds for any other")
