@@ -15,7 +15,7 @@ type frame struct {
 	laneHash  uint64
 	turn      int
 	attempt   int        // of the next call; 0: counted
-	habit     *string    // that makes the next call of its own; nil: none. A string would not fit the size
+	habit     string     // that makes the next call of its own; empty: none
 	target    string     // the enclosing injection point
 	spared    bool       // also by a bound injector: see package spared
 	pinned    int16      // 1 + the index of the rule that the context is pinned to; 0: the executing one
@@ -119,7 +119,7 @@ func WithAttempt(ctx context.Context, n int) context.Context {
 // "": the agent's. Package contract/habits sets it.
 func WithHabit(ctx context.Context, name string) context.Context {
 	f := derive(ctx)
-	f.habit = &name
+	f.habit = name
 	return f
 }
 

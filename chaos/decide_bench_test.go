@@ -50,27 +50,7 @@ func BenchmarkDecide(b *testing.B) {
 				c.call(c.ctx)
 			}
 		})
-		b.Run(c.name+"Parallel", func(b *testing.B) {
-			b.ReportAllocs()
-			b.RunParallel(func(pb *testing.PB) {
-				in := FromContext(c.ctx)
-				ctx := NewContext(background, newPlanInjector(in))
-				for pb.Next() {
-					c.call(ctx)
-				}
-			})
-		})
 	}
-}
-
-// newPlanInjector makes an injector with the rules and settings of another, and new
-// counts.
-func newPlanInjector(in *Injector) *Injector {
-	p, err := NewPlan(in.seed, in.Rules()...)
-	if err != nil {
-		panic(err)
-	}
-	return p.Injector(in.cell, &in.opts)
 }
 
 func nothingToSay(func(int, error) bool) {}

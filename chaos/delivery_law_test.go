@@ -370,6 +370,7 @@ func (tr *trial) run(t assert.TestingT) {
 			said = append(slices.Clone(e.Also), e.Rule)
 		}
 		assert.ElementsMatch(t, names, said, say)
+		namedOnce(t, e)
 		named := slices.Concat(said, e.Idle, e.Masked, []string{e.Rule})
 		for i := range tr.rules {
 			assert.Equal(t, slices.Contains(places, i), slices.Contains(named, fmt.Sprint(i)), "a rule that is held back is not named, another is: %s", say)
@@ -379,6 +380,13 @@ func (tr *trial) run(t assert.TestingT) {
 		assert.Equal(t, counts[i] == 0, slices.Contains(in.Undelivered(), fmt.Sprint(i)), "rule %d", i)
 	}
 	assert.Zero(t, chaos.Pending(in))
+}
+
+// An event names each of its rules once.
+func namedOnce(t assert.TestingT, e chaos.Event) {
+	names := slices.Concat([]string{e.Rule}, e.Also, e.Idle, e.Masked)
+	slices.Sort(names)
+	assert.Len(t, slices.Compact(slices.Clone(names)), len(names), "%+v", e)
 }
 
 // panics runs do and reports whether it panicked.

@@ -349,6 +349,7 @@ func beads(t assert.TestingT, rules []callRule, lost bool, n int, failing bool, 
 				assert.Truef(t, got[i].alike(want[i]), "item %d, want %+v: %s", i, want[i], say)
 			}
 		}
+		namedOnce(t, e)
 		said := []string{}
 		if e.Delivered {
 			said = append(slices.Clone(e.Also), e.Rule)

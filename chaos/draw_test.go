@@ -103,6 +103,6 @@ func TestCallMadeByHandDrawsFromItsNames(t *testing.T) {
 	assert.NotEqual(t, a.Sub(0).Draw(0), a.Draw(0))
 	assert.NotEqual(t, a.Sub(0).Draw(0), a.Sub(1).Draw(0))
 	assert.NotEqual(t, a.Sub(0).Sub(1).Draw(0), a.Sub(1).Sub(0).Draw(0))
-	assert.Equal(t, a.At(3, 5).Draw(0), Call{Target: "a", Occurrence: 3}.Draw(0))
+	assert.Equal(t, Call{Target: "a", Occurrence: 3, Ordinal: 5}.Draw(0), Call{Target: "a", Occurrence: 3}.Draw(0))
 	assert.Zero(t, a.Elapsed())
 }

@@ -3,7 +3,6 @@ package chaos
 import (
 	"cmp"
 	"context"
-	"math"
 	"time"
 )
 
@@ -13,9 +12,7 @@ func cross[In, Out any](ctx context.Context, f *frame, set *siteRules, c *callee
 	if !through {
 		return matchAndDecide(ctx, &decision{set: set, frame: f, layer: c.layer, coords: at}, c, in)
 	}
-	out, err := c.call(ctx, in)
-	set.site.passed(f, key, err)
-	return out, err
+	return c.call(ctx, in)
 }
 
 func matchAndDecide[In, Out any](ctx context.Context, d *decision, c *callee[In, Out], in In) (Out, error) {
@@ -38,28 +35,23 @@ func callThrough[In, Out any](ctx context.Context, d *decision, c *callee[In, Ou
 	if d.set.site.in.opts.RecordAll || d.idle != nil {
 		return callRecorded(ctx, d, c, in)
 	}
-	out, err := c.call(ctx, in)
-	d.set.site.passed(d.frame, d.key, err)
-	return out, err
+	return c.call(ctx, in)
 }
 
 func (d *decision) open(ctx context.Context, r *record) {
 	d.begin()
-	r.site, r.layer, r.start, r.attempt = d.set.site, d.layer, d.at.elapsed, int32(d.at.attempt)
+	r.site, r.layer, r.start, r.attempt = d.set.site, d.layer, d.at.elapsed, d.at.attempt
 	r.key, r.occurrence, r.ordinal, r.main, r.more = d.key, d.occurrence, d.ordinal, d.idle, d.more
 	r.begins(ctx)
 	if f := d.frame; f != nil {
-		r.caller, r.turn, r.stated = f.target, clamp(f.turn), f.attempt != 0
-		r.attempt = cmp.Or(clamp(f.attempt), r.attempt)
-		if f.habit != nil && *f.habit != "" {
+		r.caller, r.turn, r.stated = f.target, f.turn, f.attempt != 0
+		r.attempt = cmp.Or(f.attempt, r.attempt)
+		if f.habit != "" {
 			r.more = d.detail()
-			r.more.habit = *f.habit
+			r.more.habit = f.habit
 		}
 	}
 }
-
-// clamp keeps records small: a record of a recorded call fills a size of the allocator.
-func clamp(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }
 
 // timed is when a call began; it is read at most once.
 type timed struct {

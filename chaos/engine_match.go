@@ -280,7 +280,7 @@ func (d *decision) failWith(ctx context.Context, m *matchedRules, i int, args an
 	b, returned := m.rule(i), false
 	defer func() {
 		if !returned {
-			d.keepFailure(ctx, m, i, nil, panicked, x, wrong)
+			d.keepFailure(ctx, m, i, nil, OutcomePanicked, x, wrong)
 		}
 	}()
 	note, cause := fail(b.failer, d.call(b.faultCoord), args)
@@ -300,11 +300,11 @@ func (d *decision) failWith(ctx context.Context, m *matchedRules, i int, args an
 		err = &InjectedError{}
 	}
 	*err = InjectedError{Rule: b.Name, Target: d.set.site.target, Ordinal: d.ordinal, Err: cause}
-	d.keepFailure(ctx, m, i, err, injected, x, wrong)
+	d.keepFailure(ctx, m, i, err, OutcomeInjected, x, wrong)
 	return err
 }
 
-func (d *decision) keepFailure(ctx context.Context, m *matchedRules, i int, err error, how outcome, x *failure,
+func (d *decision) keepFailure(ctx context.Context, m *matchedRules, i int, err error, how Outcome, x *failure,
 	wrong error) {
 	b := m.rule(i)
 	b.settle(true)
@@ -313,7 +313,7 @@ func (d *decision) keepFailure(ctx context.Context, m *matchedRules, i int, err 
 	r.begun = d.set.site.in.begun.Add(2) - 1 // odd: sorted behind all calls that began, and no number
 	r.ended = r.begun
 	r.end, r.main, r.delivered = r.start, b.liveRule, true
-	r.outcome, r.effect, r.err = how, none, err
+	r.outcome, r.effect, r.err = how, EffectNone, err
 	if masked := m.behind(i); masked != nil {
 		d.detail().masked = masked
 		r.more = d.more

@@ -79,7 +79,7 @@ func (r *recording) number() uint64 { return r.rec.begun }
 
 func (r *recording) settleOpen(elapsed time.Duration) {
 	own := r.rec // the call goes on
-	own.outcome = open
+	own.outcome = OutcomeOpen
 	own.endsAt(elapsed, nil)
 	own.site.in.keep(&r.inner, &own)
 }

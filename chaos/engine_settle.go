@@ -26,15 +26,15 @@ func (x *injection) settleOpen(elapsed time.Duration) {
 	if left && lastWord != nil {
 		lastWord()
 	}
-	x.conclude(open, elapsed, nil)
+	x.conclude(OutcomeOpen, elapsed, nil)
 }
 
 // conclude decides which rules were delivered, counts them, and logs the event.
-func (x *injection) conclude(how outcome, elapsed time.Duration, err error) {
+func (x *injection) conclude(how Outcome, elapsed time.Duration, err error) {
 	x.mu.Lock()
 	x.closeLocked()
 	r, masked := &x.rec, x.masked
-	if how == open { // the call goes on, and may write to its own
+	if how == OutcomeOpen { // the call goes on, and may write to its own
 		rec, more := x.rec, x.details
 		r, rec.more, masked = &rec, &more, slices.Clone(masked)
 		if rec.values != nil {
@@ -47,7 +47,7 @@ func (x *injection) conclude(how outcome, elapsed time.Duration, err error) {
 	}
 	r.outcome, r.effect = how, x.effectSoFar()
 	for a := range x.byPhase {
-		f := x.fateOf(a, how == open)
+		f := x.fateOf(a, how == OutcomeOpen)
 		a.settle(f.delivered)
 		if f.masked {
 			masked = append(masked, a.place)
@@ -94,14 +94,14 @@ func (x *injection) fateOf(a *callRule, open bool) (f fate) {
 	return f
 }
 
-func (x *injection) effectSoFar() effect {
+func (x *injection) effectSoFar() Effect {
 	switch {
 	case x.runs > 0:
 		return effectOf(x.effect, x.worked)
 	case x.later:
-		return unknown
+		return EffectUnknown
 	}
-	return none
+	return EffectNone
 }
 
 func (x *injection) anyMade(p Phase) bool {
@@ -154,28 +154,28 @@ func (x *injection) byPhase(yield func(*callRule) bool) {
 }
 
 // effectOf is the effect of a callee that was reached. worked: it returned without an error.
-func effectOf(declared Effect, worked bool) effect {
+func effectOf(declared Effect, worked bool) Effect {
 	switch {
 	case declared == EffectNone:
-		return none
+		return EffectNone
 	case worked && declared == EffectDone:
-		return done
+		return EffectDone
 	}
-	return unknown
+	return EffectUnknown
 }
 
-func outcomeOf(err error, unwound bool) outcome {
+func outcomeOf(err error, unwound bool) Outcome {
 	switch {
 	case unwound:
-		return panicked
+		return OutcomePanicked
 	case err == nil:
-		return ok
+		return OutcomeOK
 	}
 	// Any error but a fault's own is the callee's, whose methods may fail.
 	if _, made := err.(*InjectedError); made || errors.Is(usercode.Sound(err), ErrInjected) {
-		return injected
+		return OutcomeInjected
 	}
-	return failed
+	return OutcomeFailed
 }
 
 // unsent reports whether an error states that the callee was not reached, such as

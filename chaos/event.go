@@ -31,7 +31,7 @@ type Event struct {
 	Key        uint64 `json:"key,string"`
 	Occurrence uint64 `json:"occurrence,string"`
 	Ordinal    uint64 `json:"ordinal,string"`
-	Turn       int    `json:"turn,omitempty"` // at most 1<<31 - 1, as Attempt
+	Turn       int    `json:"turn,omitempty"`
 	// Start and End are times since the injector was armed. End is never before Start,
 	// also if [Injector.Arm] starts the clock anew during the call.
 	Start time.Duration `json:"startNs"`
@@ -41,8 +41,8 @@ type Event struct {
 	Deadline     time.Duration `json:"deadlineNs,omitempty"`
 	ContextEnded bool          `json:"contextEnded,omitempty"`
 	// Attempt is 1 plus the number of directly preceding failed calls of the same
-	// lane, caller, target and key that had ended when the call began, or that of
-	// [WithAttempt].
+	// lane, caller, target and key that left an event and had ended when the call
+	// began, or that of [WithAttempt].
 	Attempt       int  `json:"attempt"`
 	AttemptStated bool `json:"-"` // Attempt is that of [WithAttempt]
 	// Habit names the middleware that made the call of its own; empty: the agent made it. See [WithHabit].
@@ -140,7 +140,7 @@ const (
 	OutcomeOpen Outcome = "open"
 )
 
-// record is an event as the log keeps it: a third of the size, without texts.
+// record is an event as the log keeps it: half of the size, without texts that must be made.
 type record struct {
 	site       *site
 	main       *liveRule // the rule that decided; nil: none was injected
@@ -156,40 +156,14 @@ type record struct {
 	ended      uint64 // the number of the last call that had begun by its end
 	start, end time.Duration
 	deadline   time.Duration // of the context; 0: it has none
-	turn       int32
-	attempt    int32
+	turn       int
+	attempt    int
 	stated     bool // the caller said which attempt it is
-	outcome    outcome
-	effect     effect
+	outcome    Outcome
+	effect     Effect
 	delivered  bool
 	late       bool // the context had ended when the call began
 }
-
-// outcome and effect are the events' strings in a byte.
-type (
-	outcome uint8
-	effect  uint8
-)
-
-const (
-	ok outcome = iota
-	failed
-	injected
-	panicked
-	open
-)
-
-const (
-	unknown effect = iota
-	none
-	done
-)
-
-var (
-	outcomes = [...]Outcome{ok: OutcomeOK, failed: OutcomeFailed, injected: OutcomeInjected, panicked: OutcomePanicked,
-		open: OutcomeOpen}
-	effects = [...]Effect{unknown: EffectUnknown, none: EffectNone, done: EffectDone}
-)
 
 type details struct {
 	also, idle, masked, held []string
@@ -249,10 +223,10 @@ func (r *record) event() Event {
 	e := Event{
 		Cell: r.site.in.cell, Lane: r.site.lane, Target: r.site.target, Alias: r.site.alias,
 		Layer: r.layer, Caller: r.caller,
-		Key: r.key, Occurrence: r.occurrence, Ordinal: r.ordinal, Turn: int(r.turn),
+		Key: r.key, Occurrence: r.occurrence, Ordinal: r.ordinal, Turn: r.turn,
 		Start: r.start, End: r.end, Deadline: r.deadline, ContextEnded: r.late,
-		Attempt: int(r.attempt), AttemptStated: r.stated,
-		Outcome: outcomes[r.outcome], Delivered: r.delivered, Effect: effects[r.effect],
+		Attempt: r.attempt, AttemptStated: r.stated,
+		Outcome: r.outcome, Delivered: r.delivered, Effect: r.effect,
 	}
 	if r.begun%2 == 0 { // else it is only an injected error
 		e.Call = r.begun
@@ -334,7 +308,7 @@ func (l *log) drops() uint64 {
 // keep logs a call that has ended, or that End found open, and reports it to OnEvent and
 // the watchers.
 func (in *Injector) keep(ctx context.Context, r *record) {
-	in.log.add(r, r.err != nil || r.outcome == panicked || r.outcome == open)
+	in.log.add(r, r.err != nil || r.outcome == OutcomePanicked || r.outcome == OutcomeOpen)
 	in.notify(ctx, r)
 }
 

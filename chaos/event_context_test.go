@@ -10,36 +10,51 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
+// way is a way that a call takes through an injector; each leaves one event of "work".
+type way struct {
+	record bool // it leaves none otherwise
+	rules  []chaos.Rule
+	call   func(ctx context.Context, in *chaos.Injector)
+	begins int // how often OnBegin is called
+}
+
+func one(context.Context, int) (int, error) { return 1, nil }
+
+func ways() map[string]way {
+	work := func(ctx context.Context, _ *chaos.Injector) { _, _ = chaos.Wrap("work", one)(ctx, 1) }
+	point := func(ctx context.Context, _ *chaos.Injector) { _ = chaos.Point(ctx, "work") }
+	fails := []chaos.Rule{{Name: "down", Target: "work", Fault: down()}}
+	return map[string]way{
+		"recorded":            {record: true, begins: 1, call: work},
+		"a point":             {record: true, begins: 1, call: point},
+		"only an error":       {rules: fails, call: work},
+		"an error at a point": {rules: fails, call: point},
+		"an error at a tool": {rules: fails, call: func(ctx context.Context, _ *chaos.Injector) {
+			_, _ = chaos.WrapRegistry(&chaos.Registry{}, nil).CallTool(ctx, "work", nil)
+		}},
+		"an error at a crossing": {rules: fails, call: func(ctx context.Context, in *chaos.Injector) {
+			x := in.Arrive(ctx, "work", "", chaos.LayerHTTP, false)
+			x.Match(1, nil)
+		}},
+		"a crossing": {record: true, begins: 1, call: func(ctx context.Context, in *chaos.Injector) {
+			x := in.Arrive(ctx, "work", "", chaos.LayerHTTP, false)
+			x.Match(0, nil)
+			_, _ = chaos.WrapWith("", one, &chaos.WrapOptions[int]{Crossing: &x})(ctx, 1)
+		}},
+		"a change": {rules: []chaos.Rule{{Target: "work", Fault: replace(2)}}, begins: 1, call: work},
+		"a stream": {record: true, begins: 1, call: func(ctx context.Context, _ *chaos.Injector) {
+			for range chaos.WrapStream("work", three)(ctx, 1) {
+			}
+		}},
+		"by name": {rules: fails, call: func(ctx context.Context, in *chaos.Injector) { _, _ = in.InjectNow(ctx, "down") }},
+	}
+}
+
 // The functions that are called with events get the values of the call's context,
 // whichever way the call takes, and never a nil context.
 func TestEventsComeWithTheContextOfTheirCall(t *testing.T) {
 	type key struct{}
-	callee := func(context.Context, int) (int, error) { return 1, nil }
-	for name, c := range map[string]struct {
-		record bool
-		rules  []chaos.Rule
-		call   func(ctx context.Context, in *chaos.Injector)
-		begins int
-	}{
-		"recorded": {record: true, begins: 1, call: func(ctx context.Context, _ *chaos.Injector) { _, _ = chaos.Wrap("work", callee)(ctx, 1) }},
-		"only an error": {rules: []chaos.Rule{{Target: "work", Fault: down()}},
-			call: func(ctx context.Context, _ *chaos.Injector) { _, _ = chaos.Wrap("work", callee)(ctx, 1) }},
-		"an error at a point": {rules: []chaos.Rule{{Target: "work", Fault: down()}},
-			call: func(ctx context.Context, _ *chaos.Injector) { _ = chaos.Point(ctx, "work") }},
-		"an error at a tool": {rules: []chaos.Rule{{Target: "work", Fault: down()}},
-			call: func(ctx context.Context, _ *chaos.Injector) {
-				_, _ = chaos.WrapRegistry(&chaos.Registry{}, nil).CallTool(ctx, "work", nil)
-			}},
-		"an error at a crossing": {rules: []chaos.Rule{{Target: "work", Fault: down()}},
-			call: func(ctx context.Context, in *chaos.Injector) {
-				x := in.Arrive(ctx, "work", "", chaos.LayerHTTP, false)
-				x.Match(1, nil)
-			}},
-		"a change": {rules: []chaos.Rule{{Target: "work", Fault: replace(2)}}, begins: 1,
-			call: func(ctx context.Context, _ *chaos.Injector) { _, _ = chaos.Wrap("work", callee)(ctx, 1) }},
-		"by name": {rules: []chaos.Rule{{Name: "down", Target: "work", Fault: down()}},
-			call: func(ctx context.Context, in *chaos.Injector) { _, _ = in.InjectNow(ctx, "down") }},
-	} {
+	for name, c := range ways() {
 		t.Run(name, func(t *testing.T) {
 			var began, ended, watched []any
 			plan, err := chaos.NewPlan(1, c.rules...)
@@ -59,7 +74,7 @@ func TestEventsComeWithTheContextOfTheirCall(t *testing.T) {
 	}
 	in := chaos.NewInjector(1, &chaos.InjectorOptions{OnEvent: func(ctx context.Context, _ chaos.Event) { assert.NotNil(t, ctx) }})
 	require.NoError(t, in.Register(chaos.Rule{Target: "work", Fault: down()}))
-	bound := chaos.WrapWith("work", callee, &chaos.WrapOptions[int]{Injector: in})
+	bound := chaos.WrapWith("work", one, &chaos.WrapOptions[int]{Injector: in})
 	var none context.Context
 	_, err := bound(none, 1)
 	assert.ErrorIs(t, err, chaos.ErrInjected)

@@ -3,8 +3,6 @@ package chaos_test
 import (
 	"context"
 	"encoding/json"
-	"iter"
-	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,29 +15,7 @@ import (
 
 // An event says when the context of its call was to end, and whether it had ended when the call began, whichever way the call takes.
 func TestEventsSayWhenTheContextEnds(t *testing.T) {
-	work := chaos.Wrap("work", func(context.Context, int) (int, error) { return 1, nil })
-	stream := chaos.WrapStream("work", func(context.Context, int) iter.Seq2[int, error] {
-		return func(yield func(int, error) bool) { yield(1, nil) }
-	})
-	ways := map[string]struct {
-		rules []chaos.Rule
-		call  func(ctx context.Context, in *chaos.Injector)
-	}{
-		"recorded":      {nil, func(ctx context.Context, _ *chaos.Injector) { _, _ = work(ctx, 1) }},
-		"only an error": {[]chaos.Rule{{Target: "work", Fault: down()}}, func(ctx context.Context, _ *chaos.Injector) { _, _ = work(ctx, 1) }},
-		"a change":      {[]chaos.Rule{{Target: "work", Fault: replace(2)}}, func(ctx context.Context, _ *chaos.Injector) { _, _ = work(ctx, 1) }},
-		"a point":       {nil, func(ctx context.Context, _ *chaos.Injector) { _ = chaos.Point(ctx, "work") }},
-		"a stream": {nil, func(ctx context.Context, _ *chaos.Injector) {
-			for range stream(ctx, 1) {
-			}
-		}},
-		"a crossing": {nil, func(ctx context.Context, in *chaos.Injector) {
-			x := in.Arrive(ctx, "work", "", chaos.LayerHTTP, false)
-			x.Match(0, nil)
-			_, _ = chaos.WrapWith("", func(context.Context, int) (int, error) { return 1, nil }, &chaos.WrapOptions[int]{Crossing: &x})(ctx, 1)
-		}},
-	}
-	for name, way := range ways {
+	for name, way := range ways() {
 		for _, tt := range []struct {
 			why      string
 			ctx      func(ctx context.Context) (context.Context, context.CancelFunc)
@@ -95,12 +71,4 @@ func TestEventsSayWhenTheContextEnds(t *testing.T) {
 			})
 		}
 	}
-}
-
-// The largest numbers of turns and attempts are kept as the largest that an event has.
-func TestLargeTurns(t *testing.T) {
-	in := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true})
-	ctx := chaos.WithAttempt(chaos.WithTurn(chaos.NewContext(t.Context(), in), math.MinInt), math.MaxInt)
-	_ = chaos.Point(ctx, "work")
-	assert.Equal(t, []int{math.MinInt32, math.MaxInt32}, []int{in.Events()[0].Turn, in.Events()[0].Attempt})
 }

@@ -134,19 +134,6 @@ func TestAPlanReplacesTheFormer(t *testing.T) {
 	})
 }
 
-// The same plan again starts afresh, the deliveries of its groups included.
-func TestAPlanAgainStartsAfresh(t *testing.T) {
-	in := chaos.NewInjector(1, nil)
-	plan := planOf(t, chaos.Rule{Name: "a", Target: "a", Group: "g", Limit: 1, Fault: down()}, chaos.Rule{Name: "b", Target: "b", Group: "g", Limit: 1, Fault: down()})
-	ctx := chaos.NewContext(context.Background(), in)
-	for range 2 {
-		_, err := in.RegisterPlan("p/", plan, 0)
-		require.NoError(t, err)
-		assert.Error(t, chaos.Point(ctx, "a"))
-		assert.NoError(t, chaos.Point(ctx, "b"), "the group's one delivery is used up")
-	}
-}
-
 // Calls beside the exchange of two plans meet one of them, never a mixture: of two
 // rules one covers the target at any time.
 func TestNoCallMeetsHalfAPlan(t *testing.T) {

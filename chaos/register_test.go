@@ -85,14 +85,3 @@ func TestRulesThatCameOneByOne(t *testing.T) {
 		assert.Zero(t, groups, "a group goes with its last rule")
 	})
 }
-
-// Many rules of which one conflicts: the error names the group's rule.
-func TestAConflictNamesTheOtherRule(t *testing.T) {
-	in := chaos.NewInjector(1, nil)
-	require.NoError(t, in.Register(chaos.Rule{Name: "a", Target: "x", Group: "g", Limit: 1, Fault: down()}))
-	require.NoError(t, in.Register(chaos.Rule{Name: "b", Target: "x", Group: "g", Limit: 1, Fault: down()}))
-	err := in.Register(chaos.Rule{Name: "a", Target: "x", Group: "g", Limit: 2, Fault: down()})
-	assert.ErrorContains(t, err, `rule "a": Limit is 2; allowed: 1, that of rule "b" in the same group`)
-	require.True(t, in.Remove("b"))
-	assert.NoError(t, in.Register(chaos.Rule{Name: "a", Target: "x", Group: "g", Limit: 2, Fault: down()}), "it is alone now")
-}

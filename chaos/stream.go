@@ -28,56 +28,31 @@ func WrapStream[In, T any](
 func WrapStreamWith[In, T any](
 	target string, fn func(context.Context, In) iter.Seq2[T, error], o *WrapOptions[In],
 ) func(context.Context, In) iter.Seq2[T, error] {
-	p := newPoint(target, LayerStream)
 	opts := *cmp.Or(o, &WrapOptions[In]{})
-	p.alias = opts.Alias
-	w := &streamPoint[In, T]{point: p, fn: fn, fit: opts.Fit}
+	w := streamPoint[In, T]{fn: fn, fit: opts.Fit}
 	return func(ctx context.Context, v In) iter.Seq2[T, error] {
 		if x := opts.Crossing; x != nil {
 			return func(yield func(T, error) bool) { w.goOn(ctx, x, v, yield) }
 		}
-		f, in := frameOf(ctx), opts.Injector
+		in := cmp.Or(opts.Injector, FromContext(ctx))
 		if in == nil {
-			if f == nil || f.in == nil {
-				return fn(ctx, v)
-			}
-			in = f.in
+			return fn(ctx, v)
 		}
 		return func(yield func(T, error) bool) {
-			var none T
-			set, err := in.enter(&p, f)
-			if set == nil {
-				if err != nil {
-					yield(none, err)
-					return
+			x := in.Arrive(ctx, target, opts.Alias, LayerStream, false)
+			if x.Waiting() {
+				var key uint64
+				if opts.Key != nil {
+					key = opts.Key(v)
 				}
+				x.Match(key, v)
+			}
+			if x.PassesThrough() {
 				fn(ctx, v)(yield)
 				return
 			}
-			var key uint64
-			if opts.Key != nil {
-				key = opts.Key(v)
-			}
-			at, through := set.count(key)
-			d := decision{set: set, frame: f, layer: p.layer, coords: at}
-			var m matchedRules
-			if !through {
-				m, through, err = matchRules(ctx, &d, v)
-			}
-			if err != nil {
-				yield(none, err)
-				return
-			}
-			if through {
-				var last error
-				fn(ctx, v)(func(item T, err error) bool {
-					last = err
-					return yield(item, err)
-				})
-				set.site.passed(f, key, last)
-				return
-			}
-			w.decide(ctx, &d, m, v, yield)
+			on := x // so that the one of a call that passes stays on the stack
+			w.goOn(ctx, &on, v, yield)
 		}
 	}
 }
@@ -90,7 +65,7 @@ type streamPoint[In, T any] struct {
 }
 
 // goOn continues a call that has begun.
-func (w *streamPoint[In, T]) goOn(ctx context.Context, x *Crossing, v In, yield func(T, error) bool) {
+func (w streamPoint[In, T]) goOn(ctx context.Context, x *Crossing, v In, yield func(T, error) bool) {
 	switch x.state {
 	case goesOn:
 		w.point = x.point
@@ -104,8 +79,8 @@ func (w *streamPoint[In, T]) goOn(ctx context.Context, x *Crossing, v In, yield 
 }
 
 // decide takes an iteration through the rules that matched it.
-func (w *streamPoint[In, T]) decide(ctx context.Context, d *decision, m matchedRules, v In, yield func(T, error) bool) {
-	c := &stream[In, T]{streamPoint: *w, yield: yield}
+func (w streamPoint[In, T]) decide(ctx context.Context, d *decision, m matchedRules, v In, yield func(T, error) bool) {
+	c := &stream[In, T]{streamPoint: w, yield: yield}
 	_, err := decide(ctx, d, m, &callee[In, streamed]{
 		point: w.point, fn: c.call, attach: c.attach, finish: c.finish, unseen: c.drain,
 	}, v)

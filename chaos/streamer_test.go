@@ -37,16 +37,6 @@ func insert(v any) streamer {
 	}}
 }
 
-func TestStreamerComposes(t *testing.T) {
-	in, ctx := recording(t, chaos.Rule{Name: "a", Target: "words", Fault: insert("-")}, chaos.Rule{Name: "b", Target: "words", Fault: replace("x")})
-	got, err := collect(chaos.WrapStream("words", letters)(ctx, 2), 9)
-	assert.NoError(t, err)
-	assert.Equal(t, []string{"x", "x", "x", "x"}, got)
-	e := only(t, in)
-	assert.Equal(t, "b", e.Rule)
-	assert.Equal(t, []string{"a"}, e.Also)
-}
-
 // An item of the wrong type is not delivered; the real one takes its place.
 func TestStreamerOfTheWrongType(t *testing.T) {
 	wrong := streamer{func(ctx context.Context, items iter.Seq2[any, error], yield func(any, error) bool) {

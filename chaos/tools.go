@@ -73,7 +73,7 @@ type wrappedRegistry struct {
 	in    *Injector
 	list  func(context.Context, struct{}) ([]Tool, error)
 	call  func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) // of inner
-	known atomic.Pointer[map[string]*point]
+	known atomic.Pointer[map[string]Effect]
 }
 
 func (w *wrappedRegistry) Tools(ctx context.Context) ([]Tool, error) { return w.list(ctx, struct{}{}) }
@@ -87,11 +87,9 @@ func (w *wrappedRegistry) listInner(ctx context.Context, _ struct{}) ([]Tool, er
 }
 
 func (w *wrappedRegistry) learn(tools []Tool) {
-	known := make(map[string]*point, len(tools))
+	known := make(map[string]Effect, len(tools))
 	for _, t := range tools {
-		p := newPoint(t.Name, LayerTool)
-		p.effect = t.Effect
-		known[t.Name] = &p
+		known[t.Name] = t.Effect
 	}
 	w.known.Store(&known)
 }
@@ -104,12 +102,10 @@ func (w *wrappedRegistry) CallTool(ctx context.Context, name string, args json.R
 		}
 		in = f.in
 	}
+	p := newPoint(name, LayerTool) // a name that the model made up is a point like any other
 	if known := w.known.Load(); known != nil {
-		if p := (*known)[name]; p != nil {
-			return callNamed(ctx, f, in, p, args, jsonKey, w.call)
-		}
-	} // a name that the model made up is a point like any other
-	p := newPoint(name, LayerTool)
+		p.effect = (*known)[name]
+	}
 	return callNamed(ctx, f, in, &p, args, jsonKey, w.call)
 }
 

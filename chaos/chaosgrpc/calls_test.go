@@ -41,7 +41,7 @@ var faultsOf = map[string]chaos.Fault{
 	"handoff_corrupt":    fault.CorruptHandoff(json.RawMessage(`{"payload":{"body":"eA=="}}`)),
 	"silent_no_op":       fault.SilentNoOp(),
 	"late_result":        fault.LateResult("*", 5*time.Second, 10*time.Second),
-	"call_budget":        fault.CallBudget(1, 0),
+	"call_budget":        fault.CallBudget(1),
 	"rate_limit":         fault.RateLimit(1, time.Hour),
 	"delayed_visibility": fault.DelayedVisibility("nothing", time.Minute, nil),
 }

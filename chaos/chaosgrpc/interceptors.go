@@ -90,8 +90,6 @@ func (p *points) point(ctx context.Context, method string) (*chaos.Injector, str
 type arrival struct {
 	chaos.Crossing
 	target string
-	key    uint64
-	keyed  bool // key is known
 }
 
 // arrive begins a call with a request; nil: its requests come later.
@@ -100,22 +98,15 @@ func (p *points) arrive(ctx context.Context, in *chaos.Injector, target string, 
 	x.target = target
 	x.Crossing = in.Arrive(ctx, target, "", layer, request != nil)
 	if x.Waiting() {
-		if x.keyed = true; request != nil {
-			x.key = p.keyOf(request)
+		var key uint64
+		if request != nil {
+			key = p.keyOf(request)
 		}
 		args := request // boxed for the few that look at it
 		if x.WantsArgs() {
 			args = &Message{Value: request}
 		}
-		x.Match(x.key, args)
+		x.Match(key, args)
 	}
 	return x
-}
-
-// ended says how a call that passed through ended, and returns its error.
-func (x *arrival) ended(err error) error {
-	if x.keyed {
-		x.Passed(x.key, err)
-	}
-	return err
 }

@@ -123,19 +123,16 @@ func (p part) counts() bool {
 	var in struct {
 		Parts  []part `json:"parts"`
 		Stages []struct {
-			Calls int  `json:"calls"`
-			When  part `json:"when"`
+			When part `json:"when"`
 		} `json:"stages"`
 	}
 	if len(p.Params) > 0 && json.Unmarshal(p.Params, &in) != nil {
 		return false // it is no trigger of package when
 	}
 	for _, s := range in.Stages {
-		if s.Calls > 0 || s.When.counts() {
-			return true
-		}
+		in.Parts = append(in.Parts, s.When)
 	}
-	return len(in.Stages) == 0 && slices.ContainsFunc(when.Rows(), func(r *catalog.Row) bool {
+	return slices.ContainsFunc(in.Parts, part.counts) || slices.ContainsFunc(when.Rows(), func(r *catalog.Row) bool {
 		return r.Kind == p.Kind && r.Order == catalog.Sequential
-	}) || slices.ContainsFunc(in.Parts, part.counts)
+	})
 }

@@ -243,7 +243,7 @@ var (
 	drawlessFaults   = []string{"error", "resource_exhaustion", "network_partition", "panic", "disk_full", "auth_expired",
 		"duplicate", "lost_request", "delivered_twice", "silent_no_op", "latency", "timeout", "lost_reply", "hang", "replace",
 		"http_status"}
-	drawlessDelays = []string{"", "fixed", "degrading", "degrading_over"}
+	drawlessDelays = []string{"", "fixed", "degrading"}
 )
 
 // mayDraw reports whether a rule may draw: then equal runs need not be equal with the calls that habits add.

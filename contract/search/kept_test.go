@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -145,7 +144,7 @@ func TestAKeptDefectOfAFaultWithMemoryIsFoundByNumber(t *testing.T) {
 				}
 			}
 			return map[bool]string{true: "bad", false: "ok"}[failed >= 2]
-		}, contract.Under("budget", chaos.Rule{Target: "a", Fault: fault.CallBudget(3, time.Hour)}))
+		}, contract.Under("budget", chaos.Rule{Target: "a", Fault: fault.CallBudget(3)}))
 		dir := t.TempDir()
 		o := &Options{Dir: dir}
 		o.Run.Workers = 1
