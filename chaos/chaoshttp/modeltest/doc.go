@@ -39,8 +39,7 @@
 // from the number of characters unless the answer states it. The streamed answer
 // has the same content, identifiers and usage as the other one.
 //
-// Only OpenAI's responses are remembered, for previous_response_id, unless the
-// request has store false.
+// Only OpenAI's responses are remembered, for previous_response_id.
 //
 // A [Func] sees the whole [Request], so it may answer by the prompt, by the tool's
 // result, or by what is random in its cell. It may hand over to several scripts.
@@ -53,9 +52,8 @@
 // Ollama's server passes most of these on to the model; here it refuses them too.
 //
 // Not checked: keys and version headers, the names of models, limits of length,
-// arguments against schemas, tool_choice, response formats. More than one answer
-// to a request (n, candidateCount) is refused, and so are OpenAI's stored
-// conversations and item references.
+// arguments against schemas, tool_choice, response formats. One answer is given,
+// however many a request asks for.
 //
 // # When the script does not fit
 //
