@@ -38,15 +38,7 @@ type Recorder struct {
 	wait         metric.Float64Histogram
 
 	mu      sync.Mutex // guards what follows
-	watched map[*chaos.Injector]*watch
-	labels  map[labels]metric.MeasurementOption
-}
-
-// labels are those of faults; their number is bounded by the plan.
-type labels struct {
-	target, kind string
-	layer        chaos.Layer
-	delivered    bool
+	watched map[*watch]bool
 }
 
 // New makes a recorder and its instruments. Errors are those of the meter provider.
@@ -62,8 +54,7 @@ func New(o *Options) (*Recorder, error) {
 		meters = otel.GetMeterProvider()
 	}
 	meter := meters.Meter(Scope)
-	r := &Recorder{tracer: tracers.Tracer(Scope), watched: map[*chaos.Injector]*watch{},
-		labels: map[labels]metric.MeasurementOption{}}
+	r := &Recorder{tracer: tracers.Tracer(Scope), watched: map[*watch]bool{}}
 	var errs [4]error
 	r.faults, errs[0] = meter.Int64Counter("shakedown.faults", metric.WithUnit("{fault}"),
 		metric.WithDescription("Faults that were injected, delivered or not."))
@@ -86,40 +77,30 @@ func New(o *Options) (*Recorder, error) {
 func (r *Recorder) armed() (n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for in := range r.watched {
-		if in.Armed() {
+	for w := range r.watched {
+		if w.in.Armed() {
 			n++
 		}
 	}
 	return n
 }
 
-// A watch is an injector that is watched, once however often that was asked for.
-type watch struct {
-	times int
-	end   func()
-}
+// A watch is an injector that is watched.
+type watch struct{ in *chaos.Injector }
 
 // Watch records the events of a live injector, also of calls that are bound to it, and counts it in
-// shakedown.armed, until stop is called. stop may be called several times. Who watches an injector twice records its
-// events once, until both have stopped.
+// shakedown.armed, until stop is called. stop may be called several times.
 func (r *Recorder) Watch(in *chaos.Injector) (stop func()) {
+	w, end := &watch{in}, in.Watch(func(ctx context.Context, e chaos.Event) { r.record(ctx, in, &e) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	w := r.watched[in]
-	if w == nil {
-		w = &watch{end: in.Watch(func(ctx context.Context, e chaos.Event) { r.record(ctx, in, &e) })}
-		r.watched[in] = w
-	}
-	w.times++
-	return sync.OnceFunc(func() {
+	r.watched[w] = true
+	return func() {
+		end()
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if w.times--; w.times == 0 {
-			w.end()
-			delete(r.watched, in)
-		}
-	})
+		delete(r.watched, w)
+	}
 }
 
 // Record records an event: use it as [chaos.InjectorOptions].OnEvent, or as that of a matrix. An event of a call
@@ -135,7 +116,8 @@ func (r *Recorder) record(ctx context.Context, in *chaos.Injector, e *chaos.Even
 	if e.Rule == "" {
 		return
 	}
-	labelled := r.labelled(labels{e.Pattern, e.Fault, e.Layer, e.Delivered})
+	labelled := metric.WithAttributes(attribute.String("target", e.Pattern), attribute.String("kind", e.Fault),
+		attribute.String("layer", string(e.Layer)), attribute.Bool("delivered", e.Delivered))
 	r.faults.Add(ctx, 1, labelled)
 	if e.Spent > 0 {
 		r.wait.Record(ctx, e.Spent.Seconds(), labelled)
@@ -149,19 +131,6 @@ func (r *Recorder) record(ctx context.Context, in *chaos.Injector, e *chaos.Even
 			trace.WithAttributes(attributes(in, e)...))
 		own.End()
 	}
-}
-
-// labelled has a set of labels once, because hashing it takes longer than counting.
-func (r *Recorder) labelled(l labels) metric.MeasurementOption {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	o, known := r.labels[l]
-	if !known {
-		o = metric.WithAttributeSet(attribute.NewSet(attribute.String("target", l.target), attribute.String("kind", l.kind),
-			attribute.String("layer", string(l.layer)), attribute.Bool("delivered", l.delivered)))
-		r.labels[l] = o
-	}
-	return o
 }
 
 // attributes are those of a fault; the package's documentation has their meaning.
