@@ -39,6 +39,14 @@ type Recorder struct {
 
 	mu      sync.Mutex // guards what follows
 	watched map[*watch]bool
+	labels  map[labels]metric.MeasurementOption
+}
+
+// labels are those of faults; their number is bounded by the plan.
+type labels struct {
+	target, kind string
+	layer        chaos.Layer
+	delivered    bool
 }
 
 // New makes a recorder and its instruments. Errors are those of the meter provider.
@@ -54,7 +62,8 @@ func New(o *Options) (*Recorder, error) {
 		meters = otel.GetMeterProvider()
 	}
 	meter := meters.Meter(Scope)
-	r := &Recorder{tracer: tracers.Tracer(Scope), watched: map[*watch]bool{}}
+	r := &Recorder{tracer: tracers.Tracer(Scope), watched: map[*watch]bool{},
+		labels: map[labels]metric.MeasurementOption{}}
 	var errs [4]error
 	r.faults, errs[0] = meter.Int64Counter("shakedown.faults", metric.WithUnit("{fault}"),
 		metric.WithDescription("Faults that were injected, delivered or not."))
@@ -116,8 +125,7 @@ func (r *Recorder) record(ctx context.Context, in *chaos.Injector, e *chaos.Even
 	if e.Rule == "" {
 		return
 	}
-	labelled := metric.WithAttributes(attribute.String("target", e.Pattern), attribute.String("kind", e.Fault),
-		attribute.String("layer", string(e.Layer)), attribute.Bool("delivered", e.Delivered))
+	labelled := r.labelled(labels{e.Pattern, e.Fault, e.Layer, e.Delivered})
 	r.faults.Add(ctx, 1, labelled)
 	if e.Spent > 0 {
 		r.wait.Record(ctx, e.Spent.Seconds(), labelled)
@@ -131,6 +139,19 @@ func (r *Recorder) record(ctx context.Context, in *chaos.Injector, e *chaos.Even
 			trace.WithAttributes(attributes(in, e)...))
 		own.End()
 	}
+}
+
+// labelled has a set of labels once, because hashing it takes longer than counting.
+func (r *Recorder) labelled(l labels) metric.MeasurementOption {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	o, known := r.labels[l]
+	if !known {
+		o = metric.WithAttributeSet(attribute.NewSet(attribute.String("target", l.target), attribute.String("kind", l.kind),
+			attribute.String("layer", string(l.layer)), attribute.Bool("delivered", l.delivered)))
+		r.labels[l] = o
+	}
+	return o
 }
 
 // attributes are those of a fault; the package's documentation has their meaning.
