@@ -64,6 +64,7 @@ func TestBodiesThatAreNotUnderstood(t *testing.T) {
 		"nothing":             {doc(``), "no chat completion"},
 		"an error in 200":     {doc(`{"error":{"message":"x"}}`), "no chat completion"},
 		"a list":              {doc(`[]`), "no chat completion"},
+		"an array":            {doc("[" + writeGemini(words(), nil) + "]"), "no chat completion"}, // Gemini's without alt=sse
 		"no choices":          {doc(`{"choices":[]}`), "no chat completion"},
 		"other objects":       {doc(`{"object":"list","data":[]}`), "no chat completion"},
 		"other events":        {stream("data: {}\n\ndata: [DONE]\n\n"), "no chat completion"},
@@ -79,32 +80,6 @@ func TestBodiesThatAreNotUnderstood(t *testing.T) {
 			assert.NoError(t, a.err)
 			assert.False(t, a.event(t).Delivered)
 			assert.Contains(t, a.event(t).Note, tc.note)
-		})
-	}
-}
-
-// What Gemini streams without alt=sse, what Bedrock streams, and a prompt that Gemini blocked: nothing is in a place that
-// faults know, and each says so.
-func TestFramesThatAreNotKnown(t *testing.T) {
-	chunk := `{"candidates":[{"content":{"parts":[{"text":"hello"}],"role":"model"},"finishReason":"STOP"}]}`
-	binary := func(body string) *canned {
-		return &canned{contentType: "application/vnd.amazon.eventstream", body: strings.NewReader(body)}
-	}
-	for name, from := range map[string]func() *canned{
-		"an array of JSON": func() *canned { return doc("[" + chunk + ",\r\n" + chunk + "]") },
-		"Amazon's events":  func() *canned { return binary("\x00\x00\x00\x10hello") },
-		"a blocked prompt": func() *canned { return doc(`{"promptFeedback":{"blockReason":"SAFETY"}}`) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			want, err := io.ReadAll(from().body)
-			require.NoError(t, err)
-			for _, f := range []chaos.Fault{chaoshttp.CutCompletion(2), chaoshttp.EmptyCompletion(), chaoshttp.MalformToolCall(),
-				chaoshttp.CutStream(1), chaoshttp.DuplicateEvent(0)} {
-				a := fetch(t, from(), f)
-				assert.Equal(t, string(want), a.body)
-				assert.False(t, a.event(t).Delivered)
-				assert.NotEmpty(t, a.event(t).Note)
-			}
 		})
 	}
 }

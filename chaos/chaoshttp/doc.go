@@ -63,62 +63,44 @@
 // Those of package chaos/fault work here as well. Quotas and expiry are
 // triggers: Status(429, nil) with when.After(100).
 //
-// A client gets what it would get of the real failure: tests provoke each over
-// real sockets and compare the errors. A fault without a connection or without
-// an answer is an error of the call; it matches the real error and
-// [chaos.ErrInjected]. A status is an answer, so the client sees no error; faults and
+// A client gets what it would get of the real failure, and the error matches
+// [chaos.ErrInjected] too. A status is an answer, so the client sees no error; faults and
 // events see an [*HTTPError], which a function or tool returns instead.
 //
 // What a caller gets of a completion does not depend on how the provider split its
-// stream, nor on the form. Parts of a stream are passed on as they come. Only arguments
+// stream, nor on the form. Parts of a stream are passed on as they come, but arguments
 // that are changed as a whole, and JSON whose keys are renamed, wait for their end. What
 // is not changed keeps its order, its numbers and its unknown members. Changes have
 // paths: "$.choices[0].message.content" in a document,
-// "$[3].choices[0].delta.content" in the fourth event of a stream.
-// docs/reference/llm-clients.md shows how the clients of these providers react to each fault.
-//
-// An event is held in memory up to 1 MiB; a longer one passes untouched. A
-// completion that is not streamed is held up to 8 MiB.
+// "$[3].choices[0].delta.content" in the fourth event of a stream. An event of more
+// than 1 MiB and a completion of more than 8 MiB pass untouched.
 //
 // # When a call ends
 //
-// A fault of the body acts while the body is read, and a caller may not read
-// it. So such a call ends, and its event is written, when the body was read or
-// closed. A change is delivered with the first byte that differs. A cut is not
-// delivered if nothing was read up to it. A changed status, length or type is
-// delivered without reading, and an undelivered fault changes none of them. A stream of
-// events alone may lose its length: its readers go by its events.
+// A fault of the body acts while the body is read. So such a call ends, and its
+// event is written, when the body was read or closed; all others end when the
+// client has the header. A change is delivered with the first byte that differs. A
+// changed status, length or type is delivered without reading. A body that is
+// never closed keeps its call open for ever, as it keeps its connection.
 //
-// All other calls end when the client has the header. A body that is never
-// closed keeps its call open for ever, as it keeps its connection.
-//
-// # Attempts
-//
-// Client libraries send a request again by themselves: those of OpenAI and
-// Anthropic twice. Every attempt that goes over the wire is a call here, with
-// [chaos.Event].Attempt.
+// Client libraries send a request again by themselves. Every attempt that goes
+// over the wire is a call here, with [chaos.Event].Attempt.
 //
 // # A server, and no server at all
 //
-// [Handler] is the same for the side that answers: clients that do not use this
-// package really get their connection reset. [InProcess] runs a handler without
-// sockets, so that client, faults and server run in a bubble of
-// testing/synctest, where hours of waiting take no time. [WithInjector] puts an
-// injector into the contexts of requests that come over a wire. A handler that plays
-// the model providers is in package modeltest. Where a cell in such a bubble must
-// reach a real server, it has a transport of its own ([PerWorld]).
+// [Handler] is the same for the side that answers. [InProcess] runs a handler without
+// sockets, so that client, faults and server run in a bubble of testing/synctest, where
+// hours of waiting take no time. [WithInjector] puts an injector into the contexts of
+// requests that come over a wire. A handler that plays the model providers is in package
+// modeltest. A real server is reached from such a bubble by [PerWorld].
 //
 // # Costs
 //
 // Without an injector a call costs a lookup in its context, under 10 ns. With
 // one that has no rule for its target it costs about 60 ns, and with a rule
-// whose trigger does not match about 120. Both allocate nothing once the path
-// was seen, if no body is read.
-//
-// A body is read, up to 4 MiB, for the name of a model; where a
-// fault is injected; where a trigger looks at more of a call than its ordinal;
-// and where calls are recorded. That costs one copy, and a hash that takes less
-// time than json.Valid.
+// whose trigger does not match about 120. A body is read, up to 4 MiB, for the name of
+// a model, where a fault is injected, where a trigger looks at more of a call than its
+// ordinal, and where calls are recorded. That costs one copy and a hash.
 //
 // Stability: stable.
 package chaoshttp

@@ -47,23 +47,18 @@
 //
 // A result that holds JSON (a json.RawMessage, []byte or string) is changed in place;
 // all other bytes stay. A text that is no JSON is one string. Any other Go value is
-// encoded, changed, and decoded into a new value of its type; what its JSON does not
-// hold is lost. An error passes through.
+// encoded, changed, and decoded into a new value of its type. An error passes through.
 //
 // A lie that changed nothing, or nothing that the type of the result shows, is not
 // delivered, and a note in the event says why. A delivered lie has [chaos.Change]
-// values in its event: the path, before and after. Of values beyond 4 KB an event
-// keeps the beginning and the end.
-//
-// # What it depends on
+// values in its event: the path, before and after, of values beyond 4 KB the beginning
+// and the end.
 //
 // The place, digit or row follows from the coordinates of the call and from the
 // document, whatever the order of calls. [Stale], [Frozen], [Crossed],
 // [Replayed], [RollBack] and [Contradict] remember earlier calls of their
 // injector, up to 8 MiB of answers, and see only those that their rule's trigger
-// matched. docs/reference/determinism.md has a row for each.
-//
-// # Cost
+// matched.
 //
 // A lie costs one pass over the document, an index of 28 bytes a value, and one
 // copy with the changes: less than decoding and encoding it once. Lies are safe
