@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"math"
 	"math/bits"
 	"slices"
 	"testing"
@@ -84,15 +83,5 @@ func TestHalvingSlotsJoinsNeighbours(t *testing.T) {
 			}
 		}
 		require.Equal(t, want, halve(slots), "%d slots", bits.OnesCount64(slots))
-	})
-}
-
-func TestTheSlotIsThatOfDividing(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := newSeries(edgeKey{}, rapid.Int64Range(1, 100_000).Draw(t, "ms")*int64(time.Millisecond)/slotsInBin)
-		at := rapid.Int64Range(0, math.MaxInt64).Draw(t, "t")
-		for _, near := range []int64{at, at / s.slot * s.slot, max(0, at/s.slot*s.slot-1), math.MaxInt64} {
-			require.Equal(t, near/s.slot, s.slotOf(time.Duration(near)))
-		}
 	})
 }

@@ -201,7 +201,7 @@ func (s *series) readInto(v *view, want reading, alone bool) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	g := grid{slot: s.slot, perNs: s.perNs, first: s.first, bins: v.kept, gone: v.gone}
+	g := grid{slot: s.slot, first: s.first, bins: v.kept, gone: v.gone}
 	n := min(len(s.bins), len(v.kept))
 	for i := range n {
 		g.bins[i].mergeCounts(&s.bins[i])

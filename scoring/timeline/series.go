@@ -54,11 +54,10 @@ func (b *bin) busyFor(slot int64) time.Duration {
 
 // A grid is a series of bins. Of the bins before it only the counts are left.
 type grid struct {
-	slot  int64   // ns; doubles with every widening
-	perNs float64 // 1/slot
-	first int64   // the index of bins[0]; above 0 in a live run alone
-	bins  []bin   // up to the last one in use
-	gone  bin     // the counts of the bins before the first
+	slot  int64 // ns; doubles with every widening
+	first int64 // the index of bins[0]; above 0 in a live run alone
+	bins  []bin // up to the last one in use
+	gone  bin   // the counts of the bins before the first
 }
 
 // A series holds the bins of the calls of one class from one node to another. Each has
@@ -75,20 +74,10 @@ type series struct {
 }
 
 func newSeries(of edgeKey, slot int64) *series {
-	return &series{edgeKey: of, grid: grid{slot: slot, perNs: 1 / float64(slot)}, rank: lowestRank}
+	return &series{edgeKey: of, grid: grid{slot: slot}, rank: lowestRank}
 }
 
-// slotOf returns t/slot. Every sample needs it twice, and multiplying takes a third
-// of the time of dividing. The product is off by one at most, which is corrected.
-func (s *grid) slotOf(t time.Duration) int64 {
-	at := int64(float64(t) * s.perNs)
-	if rest := int64(t) - at*s.slot; rest < 0 {
-		at--
-	} else if rest >= s.slot {
-		at++
-	}
-	return at
-}
+func (s *grid) slotOf(t time.Duration) int64 { return int64(t) / s.slot }
 
 // reach returns the slot of t, and makes room for its bin. If there would be too
 // many bins, a live run drops the oldest, and another run widens all.
@@ -144,7 +133,6 @@ func (s *series) widen(slot int64) {
 		clear(s.bins[half:])
 		s.bins = s.bins[:half]
 		s.slot *= 2
-		s.perNs /= 2
 	}
 }
 
