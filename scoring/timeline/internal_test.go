@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"math/bits"
 	"slices"
 	"testing"
 	"time"
@@ -70,18 +69,5 @@ func TestSelectionIsSorting(t *testing.T) {
 		require.Equal(t, sorted[n], nth(a, n))
 		slices.Sort(a)
 		require.Equal(t, sorted, a, "reordered, nothing else")
-	})
-}
-
-func TestHalvingSlotsJoinsNeighbours(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		slots := rapid.Uint64().Draw(t, "slots")
-		var want uint64
-		for i := range slotsInBin {
-			if slots>>i&1 == 1 {
-				want |= 1 << (i / 2)
-			}
-		}
-		require.Equal(t, want, halve(slots), "%d slots", bits.OnesCount64(slots))
 	})
 }
