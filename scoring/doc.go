@@ -4,15 +4,10 @@
 //
 // # Concept
 //
-// A [Cell] is one invariant judged in one scenario. [Contract] weighs the cells
-// by [Severity] and answers three separate questions:
-//
-//   - how much held: [ContractScore].Value, from 0 to 100, severities weighted;
-//   - is it good enough: [ContractScore].Verdict. One broken critical invariant is
-//     a [Fail], whatever the number. Too little evidence is [Inconclusive], never a
-//     [Pass];
-//   - how sure are we: [ContractScore].Interval, the interval by scenario of the
-//     share of decided cells that held.
+// A [Cell] is one invariant judged in one scenario. [Contract] weighs the cells by
+// [Severity] and says how much held, whether that is good enough, and how sure it is:
+// Value, Verdict and Interval of a [ContractScore]. One broken critical invariant is a
+// [Fail], whatever the number. Too little evidence is [Inconclusive], never a [Pass].
 //
 // [Weights.Overall] joins the contract score with the scores of other kinds of test
 // into one number, and lists which of them ran: [Chaos] for cells under faults, [Mutations]
@@ -26,12 +21,9 @@
 //	})
 //	fmt.Printf("%.2f %v %v", score.Value, score.Verdict, err) // 75.00 PASS <nil>
 //
-// # What does not count
-//
-// Some cells say nothing about resilience: those that were not run, were
-// inconclusive, or whose faults were not delivered. They are counted apart and are
-// in neither count of the score. A matrix without a decided cell has no score: that
-// is [ErrNoDecidedCell], neither 0 nor 100.
+// Cells that were not run, were inconclusive, or whose faults were not delivered say
+// nothing about resilience. They are counted apart and are in neither count of the score.
+// A matrix without a decided cell has no score, neither 0 nor 100: [ErrNoDecidedCell].
 //
 // # Costs
 //

@@ -20,25 +20,22 @@ type Overall struct {
 	// Difference is the mean over scenarios of the share after less the share before, with a
 	// 95 % interval of Student's t; of one scenario there is none.
 	Difference stats.Difference `json:"difference"`
-	// These tells if the agent is worse in these scenarios: the trials of a scenario, each
-	// with all its invariants together, are flipped, or shuffled if they are not paired.
-	These Flip `json:"these"`
+	// These tells if the agent is worse in these scenarios: the pairs of trials of a scenario,
+	// each with all its invariants together, are flipped. nil: trials are not paired.
+	These *Flip `json:"these,omitempty"`
 	// Such tells if the agent is worse in such scenarios, also others than these: whole
-	// scenarios are flipped. nil: there are fewer than two. It is tested if These is worse, so
-	// both together have the level of one.
+	// scenarios are flipped. nil: there are fewer than two. Beside These it is tested if that is
+	// worse, so both together have the level of one.
 	Such *Flip `json:"such,omitempty"`
-	// Regression reports whether These is worse.
+	// Regression reports whether These is worse, or without it Such.
 	Regression bool `json:"regression,omitempty"`
-	// Sees is what These could have seen of a drop of all fields alike.
-	Sees *Power `json:"sees"`
+	// Sees is what These could have seen of a drop of all fields alike; nil without it.
+	Sees *Power `json:"sees,omitempty"`
 }
 
-// A Flip is a test of all fields together: [stats.SignFlip] by scenario or by trial, or
-// [stats.Shuffle] of trials that are not paired.
+// A Flip is a test of all fields together: [stats.SignFlip] by scenario or by trial.
 type Flip struct {
-	// Units counts what may be flipped or shuffled: scenarios, pairs of trials, or the trials of
-	// both sides.
-	Units int          `json:"units"`
+	Units int          `json:"units"` // what may be flipped: scenarios, or pairs of trials
 	P     stats.PValue `json:"p"`
 	// Regression reports whether it is worse.
 	Regression bool `json:"regression,omitempty"`
@@ -66,7 +63,7 @@ func (c *Comparison) overall(was, is *table, level float64, seed uint64) error {
 	}
 	o := &Overall{Scenarios: len(scenarios)}
 	var net []float64 // the mean change of a scenario's fields
-	u := newUnits(len(scenarios), was, is, paired)
+	u := newUnits(len(scenarios), was, is)
 	for _, of := range scenarios {
 		sum := 0.0
 		for _, f := range of {
@@ -79,25 +76,37 @@ func (c *Comparison) overall(was, is *table, level float64, seed uint64) error {
 			o.Better++
 		}
 		net = append(net, sum/float64(len(of)))
-		u.add(of, was, is)
+		if paired {
+			u.add(of, was, is)
+		}
 	}
 	o.Difference = meanOf(net)
-	p, err := u.test(seed)
-	if err != nil {
-		return fields.Because("trials", u.number, err, "")
-	}
-	o.These = Flip{Units: u.number, P: p, Regression: p.Worse <= level}
-	o.Sees = u.sees(noiseOf(c.Fields), level)
-	if len(net) > 1 {
-		p, err := stats.SignFlip(net, seed)
-		if err != nil {
-			return fields.Because("scenarios", len(net), err, "")
+	var err error
+	if paired {
+		if o.These, err = flip("trials", u.scores, seed, level); err != nil {
+			return err
 		}
-		o.Such = &Flip{Units: len(net), P: p, Regression: p.Worse <= level && o.These.Regression}
+		o.Sees = u.sees(noiseOf(c.Fields), level)
+		o.Regression = o.These.Regression
 	}
-	o.Regression = o.These.Regression
+	if len(net) > 1 {
+		if o.Such, err = flip("scenarios", net, seed, level); err != nil {
+			return err
+		}
+		o.Such.Regression = o.Such.Regression && (o.Regression || !paired)
+		o.Regression = o.Regression || o.Such.Regression
+	}
 	c.Overall = o
 	return nil
+}
+
+// flip tests the changes of units.
+func flip(units string, changes []float64, seed uint64, level float64) (*Flip, error) {
+	p, err := stats.SignFlip(changes, seed)
+	if err != nil {
+		return nil, fields.Because(units, len(changes), err, "")
+	}
+	return &Flip{Units: len(changes), P: p, Regression: p.Worse <= level}, nil
 }
 
 // decides reports whether a field was tested and has decided trials to compare. One with Repeats
@@ -133,18 +142,13 @@ func meanOf(net []float64) stats.Difference {
 	return d
 }
 
-// units are the trials of each scenario, with all their invariants together.
+// units are the pairs of trials of all scenarios, each with all its invariants together.
 type units struct {
-	paired bool
-	width  int // trials of a scenario; beyond, several are one unit
-	// scores has those of the trials of both sides by scenario: how many more invariants held than in
-	// the mean of both. Of paired trials the side after has how many got better less how many got worse,
-	// and the side before has none.
-	scores [2][][]float64
-	number int
-	// cells counts what was decided on each side. own is the sum of the squares of each alone, and
-	// together that of the units, which is larger if the invariants of a trial are alike.
-	cells         [2]int
+	width  int       // pairs of a scenario; beyond, several are one unit
+	scores []float64 // of each unit, how many invariants got better less how many got worse
+	cells  int       // pairs of decided cells
+	// own is the sum of the squares of each cell alone, and together that of the units, which is
+	// larger if the invariants of a trial are alike.
 	own, together float64
 	most          int // invariants of a scenario
 }
@@ -152,53 +156,39 @@ type units struct {
 // mostUnits is how many pairs the flip takes. Beyond, trials of a scenario are flipped together.
 const mostUnits = 10_000
 
-func newUnits(scenarios int, was, is *table, paired bool) *units {
-	u := &units{paired: paired, width: 1}
+func newUnits(scenarios int, was, is *table) *units {
+	u := &units{width: 1}
 	for _, t := range []*table{was, is} {
 		for _, s := range t.sides {
 			u.width = max(u.width, len(s.states))
 		}
 	}
-	if paired {
-		u.width = min(u.width, max(1, mostUnits/scenarios))
-	}
+	u.width = min(u.width, max(1, mostUnits/scenarios))
 	return u
 }
 
-// add joins the cells of each trial of a scenario, whose fields these are.
+// add joins the cells of each pair of trials of a scenario, whose fields these are.
 func (u *units) add(all []*Field, was, is *table) {
 	u.most = max(u.most, len(all))
-	for at := range u.scores {
-		if u.paired && at == 0 {
-			continue
-		}
-		scores, cells := make([]float64, u.width), make([]int, u.width)
-		for _, f := range all {
-			b, a := was.sides[place{f.Scenario, f.Invariant}], is.sides[place{f.Scenario, f.Invariant}]
-			mean := share(b.Held+a.Held, b.Decided+a.Decided)
-			for trial, state := range []*side{b, a}[at].states {
-				score, partner := held(state)-mean, b.stateOf(trial)
-				if u.paired {
-					score = held(state) - held(partner)
-				}
-				if !decided(state) || u.paired && !decided(partner) {
-					continue
-				}
-				unit := trial % u.width
-				scores[unit], cells[unit] = scores[unit]+score, cells[unit]+1
-				u.own += score * score
-				u.cells[at]++
+	scores, cells := make([]float64, u.width), make([]int, u.width)
+	for _, f := range all {
+		b, a := was.sides[place{f.Scenario, f.Invariant}], is.sides[place{f.Scenario, f.Invariant}]
+		for trial, state := range a.states {
+			partner := b.stateOf(trial)
+			if !decided(state) || !decided(partner) {
+				continue
 			}
+			score, unit := held(state)-held(partner), trial%u.width
+			scores[unit], cells[unit] = scores[unit]+score, cells[unit]+1
+			u.own += score * score
+			u.cells++
 		}
-		var own []float64
-		for unit, score := range scores {
-			if cells[unit] > 0 {
-				own = append(own, score)
-				u.together += score * score
-				u.number++
-			}
+	}
+	for unit, score := range scores {
+		if cells[unit] > 0 {
+			u.scores = append(u.scores, score)
+			u.together += score * score
 		}
-		u.scores[at] = append(u.scores[at], own)
 	}
 }
 
@@ -208,13 +198,6 @@ func held(s contract.CellState) float64 {
 		return 1
 	}
 	return 0
-}
-
-func (u *units) test(seed uint64) (stats.PValue, error) {
-	if u.paired {
-		return stats.SignFlip(slices.Concat(u.scores[1]...), seed)
-	}
-	return stats.Shuffle(u.scores[0], u.scores[1], seed)
 }
 
 // A Power is what a number of trials can see: a drop from From to To, with a chance of
@@ -311,11 +294,8 @@ func noiseOf(all []Field) float64 {
 // of that of the trials. Few changes say little of that, so one more cell counts as if all
 // invariants of its trial were alike.
 func (u *units) sees(noise, level float64) *Power {
-	s, one := &Power{Trials: u.cells[1], Paired: u.paired, Alpha: level}, 1.0
-	if !u.paired {
-		s.Trials, one = min(u.cells[0], u.cells[1]), seenFrom*(1-seenFrom)
-	}
-	effect := max(1, (u.together+one*float64(u.most))/(u.own+one))
+	s := &Power{Trials: u.cells, Paired: true, Alpha: level}
+	effect := max(1, (u.together+float64(u.most))/(u.own+1))
 	s.detect(int(float64(s.Trials)/effect), noise)
 	return s
 }

@@ -87,7 +87,7 @@ func (c *Comparison) notes() (all []string) {
 	if c.Sees != nil {
 		all = append(all, c.Sees.String())
 	}
-	if c.Overall != nil {
+	if c.Overall != nil && c.Overall.Sees != nil {
 		all = append(all, c.Overall.Sees.String())
 	}
 	return all
@@ -100,7 +100,7 @@ func (o *Overall) line() string {
 	for _, f := range []struct {
 		*Flip
 		where, of string
-	}{{&o.These, "in these scenarios", "trial"}, {o.Such, "in such scenarios", "scenario"}} {
+	}{{o.These, "in these scenarios", "trial"}, {o.Such, "in such scenarios", "scenario"}} {
 		if f.Flip != nil {
 			s += fmt.Sprintf("; %s: p %s one-sided over %s%s", f.where, pText(f.P.Worse), text.Plural(f.Units, f.of),
 				marked(f.Regression))

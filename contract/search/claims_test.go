@@ -33,23 +33,13 @@ func TestCoveredIsCarefulWhereASetDidNotBreakAgain(t *testing.T) {
 	})
 	s, err := Sweep(t.Context(), m, &Options{Budget: Budget{Runs: 100}, Run: contract.RunOptions{Workers: 1}})
 	require.NoError(t, err)
+	require.Nil(t, s.Difference)
+	require.Len(t, s.Defects, 1)
 	require.Equal(t, "did not break again", s.Defects[0].Sentence)
+	assert.Equal(t, "the invariant: it broke, then it did not", s.Defects[0].Difference)
+	assert.Equal(t, "fine", s.Defects[0].Breaks[0].Invariant)
 	assert.Contains(t, s.Covered(), "in one run each, none of which broke once")
 	assert.NotContains(t, s.Covered(), "no set of these")
-}
-
-// Of sets that were not tried nothing is claimed.
-func TestCoveredOfASweepThatTriedNothing(t *testing.T) {
-	for runs := 1; runs <= 3; runs++ {
-		s, err := Sweep(t.Context(), scripted(breaksWith(1, "a1")), &Options{Budget: Budget{Runs: runs},
-			Run: contract.RunOptions{Workers: 1}})
-		require.NoError(t, err)
-		if runs < 3 {
-			assert.Equal(t, "nothing was tried", s.Covered(), "the %d runs of the budget were calm", runs)
-		} else {
-			assert.Contains(t, s.Covered(), "1 of 9 single faults; ")
-		}
-	}
 }
 
 // What is said of a random agent was delivered in a run that broke: with a fault that
@@ -161,17 +151,6 @@ func TestAScanSaysWhereNoFaultWasDelivered(t *testing.T) {
 	s, err = Scan(t.Context(), m, Burst("a", fault.Fail(errDown)), &Options{Budget: Budget{Runs: 1000}})
 	require.NoError(t, err)
 	assert.Regexp(t, `fine +holds to 0 \(1 of 1 held\), breaks from 1 \(0 of 1 held\)\n`, s.String())
-}
-
-func TestADamagedFileIsNamed(t *testing.T) {
-	for text, want := range map[string]string{
-		`{"id":"0123abcd"`:            "i-0123abcd.json: the text is not JSON: ",
-		`{"id":"0123abcd"}`:           "i-0123abcd.json: /status is missing",
-		`{"id":"0123abcd","trial":0}`: "i-0123abcd.json: /trial is 0",
-	} {
-		_, err := decodeKept("i-0123abcd.json", []byte(text), nil)
-		assert.ErrorContains(t, err, want)
-	}
 }
 
 // What a run breaks is a finding, whichever run it is: the second calm one, and those that

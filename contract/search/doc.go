@@ -12,8 +12,10 @@
 //		fmt.Println(d.Severity, d.Sentence) // critical pay fails twice in a row
 //	}
 //
-// Package contracttest does so by itself. The page docs/search.md says what a sentence
-// claims and what it does not.
+// Package contracttest does so by itself. [Cure] then finds habits that mend defects.
+// [Sweep] needs no scenarios: it tries faults on the calls of a calm run. [Scan] finds how
+// much of a fault each invariant holds out, and [Repeat] where two calm runs first differ.
+// The page docs/search.md says what each of their sentences claims and what it does not.
 //
 // # How it looks
 //
@@ -25,45 +27,28 @@
 //   - A dichotomic search finds a set of deliveries that breaks the same invariant for a
 //     reason of the same shape, and of which none can be left out (Hemery, Lecoutre, Sais
 //     and Boussemart, Extracting MUCs from Constraint Networks, ECAI 2006).
-//   - Milder faults are tried in the place of each: a plain failure, a time-out before the
-//     work, a shorter wait. What is not needed beside them is left out, and again.
+//   - Milder faults are tried in the place of each. What is not needed beside them is left
+//     out, and again.
 //   - Each fault of the result is lifted from the cell. Where that breaks the invariant all
 //     the same, the cell has another cause in it, which is searched alike (Reiter, A Theory
 //     of Diagnosis from First Principles, Artificial Intelligence 32, 1987).
 //
-// A cell that did not meet the faults of its group is counted with those that it met, or
-// searched again. Groups are one defect when they break by the same pattern at the same
-// targets, or break one invariant alike by the same pattern with one target.
+// Groups are one defect when they break by the same pattern at the same targets, or break
+// one invariant alike by the same pattern with one target.
 //
 // If a run differs from its cell, the agent does not repeat itself. Then a sequential test
-// (SPRT, in package scoring/stats) answers each question in several runs, and what was found is
-// run afresh until it breaks four times, beside calm runs.
+// ([stats.SPRT]) answers each question in several runs, and what was found is run afresh
+// until it breaks four times, beside calm runs.
 //
-// # What nobody wrote a scenario for
-//
-// [Sweep] needs no scenarios. From one calm run of each prompt list it tries faults on the
-// calls that it sees, and says which break something, or what was tried in vain:
-//
-//	swept, err := search.Sweep(ctx, m, &search.Options{Budget: search.Budget{Runs: 2000}})
-//	...
-//	fmt.Println(swept.Covered()) // all 128 single faults; all 584 pairs in which…
-//
-// [Scan] finds how much of a fault each invariant holds out, and [Repeat] where two runs
-// without faults first differ. The page docs/search.md has all three.
-//
-// # Results
+// # Results and costs
 //
 // Questions ask for one run at a time; the open ones of all questions are made together,
 // round by round. So the defects and the number of runs are the same at any number of
 // workers. A budget of runs or of cost cuts within a round, in order; one of time after a
 // round. A defect whose search was cut says so.
 //
-// Explain changes neither a cell nor the verdict.
-//
-// # Costs
-//
-// A search adds some microseconds to each run, and keeps a few hundred bytes of it: what is
-// equal in many runs is kept once. Each run is as in a matrix: see [contract.Matrix.Runner].
+// A search adds some microseconds to each run, and keeps a few hundred bytes of it. Each
+// run is as in a matrix: see [contract.Matrix.Runner].
 //
 // Stability: may change.
 package search

@@ -39,10 +39,12 @@ func FuzzDecodeKept(f *testing.F) {
 	})
 }
 
-func TestTheSeedOfTheFuzzTargetIsRead(t *testing.T) {
+func TestADamagedFileIsNamed(t *testing.T) {
 	_, err := decodeKept("i-0123abcd.json", []byte(`{"id":"0123abcd","status":"new","sentence":"s","invariant":"i","why":"w",`+
 		`"scenario":"c","trial":1,"seed":"7","runs":1,"plan":{"seed":"7","rules":[]}}`), nil)
 	require.NoError(t, err)
+	_, err = decodeKept("i-0123abcd.json", []byte(`{"id":"0123abcd"`), nil)
+	assert.ErrorContains(t, err, "i-0123abcd.json: the text is not JSON: ")
 	_, err = decodeKept("i-0123abcd.json", []byte(`{"id":"0123abcd","status":"gone","trial":0,"odd":1}`), nil)
 	for _, want := range []string{"/status", "/trial", "/odd", "/plan", "i-0123abcd.json"} {
 		assert.ErrorContains(t, err, want)

@@ -310,33 +310,6 @@ func TestRepeatNamesTheFirstDifference(t *testing.T) {
 	}
 }
 
-// Calls that begin in any order are the same calls.
-func TestRepeatTakesCallsInAnyOrder(t *testing.T) {
-	worlds := 0
-	m := planted(nil)
-	made := m.NewWorld
-	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
-		worlds++
-		order := []string{"a", "b"}
-		if worlds%2 == 0 {
-			order = []string{"b", "a"}
-		}
-		w, err := made(ctx)
-		w.Agent = func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
-			for _, tool := range order {
-				if _, err := tools.CallTool(ctx, tool, json.RawMessage(`{"n":1}`)); err != nil {
-					return "", err
-				}
-			}
-			return "ok", nil
-		}
-		return w, err
-	}
-	d, err := Repeat(t.Context(), m, nil)
-	require.NoError(t, err)
-	assert.Nil(t, d, "%v", d)
-}
-
 func TestRepeatErrs(t *testing.T) {
 	_, err := Repeat(t.Context(), nil, nil)
 	assert.ErrorContains(t, err, "m is nil")

@@ -93,8 +93,7 @@ type InvariantCount struct {
 // it is not tried.
 //
 // If two calm runs differ, the agent does not repeat itself: then only level 1 is tried,
-// and what breaks is confirmed in up to 24 runs. Where runs are in real time (no Harness.Calm,
-// or a shared world), no fault of [Usual] waits.
+// and what breaks is confirmed in up to 24 runs. In real time no fault of [Usual] waits.
 //
 // Errors: a [*FieldError] for each problem of the options, joined; those of
 // [contract.Matrix.Runner]; and that of ctx, with what was found before it ended.

@@ -151,35 +151,3 @@ func TestSweepOfPointsThatAreNoTools(t *testing.T) {
 	assert.True(t, r.Strength.StateUnknown, "the world tells no state")
 	require.Positive(t, r.Levels[0].Undelivered, "what has no result cannot be empty")
 }
-
-// Invariants with the same prompts share a list, whether the prompts are those of the matrix
-// or written down as probes.
-func TestListsAreByPrompts(t *testing.T) {
-	lists := promptListsOf(&contract.Matrix{Prompts: []string{"p"}, Invariants: []contract.Invariant{
-		{Name: "a"}, {Name: "b", Probes: []string{"q"}}, {Name: "c", Probes: []string{"p"}}, {Name: "d", Probes: []string{"q"}}}})
-	require.Len(t, lists, 2)
-	assert.Equal(t, []string{"a", "c"}, lists[0].Invariants)
-	assert.Equal(t, []string{"b", "d"}, lists[1].Invariants)
-	assert.Equal(t, []any{"a", "0", "b", "1"}, []any{lists[0].Cell.Invariant, lists[0].Key, lists[1].Cell.Invariant, lists[1].Key})
-}
-
-// The faults on a call have names of their own, also two of a kind; a fault on another call
-// of the target is another rule.
-func TestFaultsHaveNamesOfTheirOwn(t *testing.T) {
-	l := &promptList{byCall: nil, byRule: map[string]int{}, calls: []*sweptCall{
-		{event: chaos.Event{Target: "t"}}, {event: chaos.Event{Target: "t", Occurrence: 1, Ordinal: 1}}}}
-	two := []chaos.Fault{fault.Fail(fault.ErrUnavailable), fault.Fail(fault.ErrRateLimited)}
-	l.addParts(0, two)
-	l.Random = true
-	l.addParts(1, two)
-	require.Len(t, l.byRule, 4)
-	assert.Equal(t, [][]int{{0, 1}, {2, 3}}, [][]int{l.calls[0].parts, l.calls[1].parts})
-	match := func(n int, c chaos.Call) bool {
-		l.Random = n > 1
-		return l.rulesOf(partSet{n}, nil)[0].When.Match(c)
-	}
-	assert.True(t, match(0, chaos.Call{Target: "t"}))
-	assert.False(t, match(0, chaos.Call{Target: "t", Occurrence: 1, Ordinal: 1}))
-	assert.True(t, match(2, chaos.Call{Target: "t", Key: 99, Ordinal: 1}), "by number, whatever the arguments")
-	assert.False(t, match(2, chaos.Call{Target: "t", Key: 99}))
-}

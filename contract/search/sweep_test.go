@@ -345,21 +345,6 @@ func TestSweepOfARandomAgent(t *testing.T) {
 	assert.Equal(t, "all 1 single fault; in one run each, none of which broke fine", r.Covered(), "another run may")
 }
 
-// What broke once and not again is listed as such: runs without faults were the same, so
-// nothing else shows that the agent does not repeat itself.
-func TestSweepListsWhatDoesNotBreakAgain(t *testing.T) {
-	var failures atomic.Int32
-	r := sweep(t, planted(func(call caller) string {
-		return verdict(call("a") && failures.Add(1) == 1)
-	}), Options{Faults: failing})
-	require.Nil(t, r.Difference)
-	require.Len(t, r.Defects, 1)
-	assert.Equal(t, "did not break again", r.Defects[0].Sentence)
-	assert.Equal(t, "the invariant: it broke, then it did not", r.Defects[0].Difference)
-	assert.Equal(t, "fine", r.Defects[0].Breaks[0].Invariant)
-	assert.NotContains(t, r.Covered(), "breaks fine")
-}
-
 // An agent that panics, ends its goroutine, hangs or leaks under a fault breaks that run;
 // the sweep goes on.
 func TestSweepOutlivesTheAgent(t *testing.T) {

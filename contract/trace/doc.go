@@ -10,15 +10,9 @@
 //	… // the agent runs with chaos.NewContext(ctx, in)
 //	incidents, err := rec.Run().DetectOutages(timeline.Query{}, timeline.OutageRule{})
 //
-// Every call through an injection point becomes a sample: caller, target, class,
-// begin and end, failure and attempt. The caller is the enclosing injection point, known from the
-// context, or "agent" at the top. The samples go straight into a run, in bounded memory. The first
-// example of this package is that program.
-//
-// # Reading
-//
-// [ReadOTLP] makes a run of OpenTelemetry spans in OTLP JSON, which is judged by the same rules as
-// that of a [Recorder].
+// Every call through an injection point becomes a sample. Its caller is the enclosing injection
+// point, known from the context, or "agent" at the top. [ReadOTLP] makes such a run of OpenTelemetry
+// spans in OTLP JSON.
 //
 // # What if
 //

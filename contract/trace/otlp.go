@@ -17,9 +17,6 @@ type ReadOptions struct {
 	_ struct{}
 	// MaxBytes is the largest length of an input, in bytes; 0: 64 MiB.
 	MaxBytes int64
-	// ClassBy is the key of the attribute with the class, first of the span, then of its
-	// resource. "": shakedown.class.
-	ClassBy string
 	// Run has the options of the run. A zero Epoch means the earliest start of a span, rounded
 	// down to a second.
 	Run timeline.RunOptions
@@ -81,8 +78,7 @@ func readSpans(r io.Reader, o *ReadOptions) (*sampleList, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := trace{classBy: cmp.Or(o.ClassBy, "shakedown.class"), byID: make(map[otlp.ID]int),
-		wrong: fields.ListUpTo(maxReported)}
+	t := trace{byID: make(map[otlp.ID]int), wrong: fields.ListUpTo(maxReported)}
 	in := otlp.Reader{Fields: fields, Wrong: t.wrong}
 	in.Read(text, t.span)
 	otlp.Cycles(len(t.spans), t.parentOf, func(i int) { // none of them would be a real call

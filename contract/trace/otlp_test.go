@@ -99,8 +99,6 @@ func TestWhatASpanMeans(t *testing.T) {
 		{why: "class", more: attrs("shakedown.class", "vip"), target: "work", is: timeline.NodePoint,
 			change: func(s *timeline.Sample) { s.Class = "vip" }},
 		{why: "a class of the resource", resource: attrs("shakedown.class", "vip"), target: "work", is: timeline.NodePoint, change: func(s *timeline.Sample) { s.Class = "vip" }},
-		{why: "resent twice", more: `"attributes":[{"key":"http.request.resend_count","value":{"intValue":"2"}}]`, target: "work", is: timeline.NodePoint,
-			change: func(s *timeline.Sample) { s.Attempt = 3 }},
 		{why: "members of unknown names are ignored", more: `"flags":257,"links":[],"futureMember":{"a":1}`, target: "work", is: timeline.NodePoint},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
@@ -234,7 +232,6 @@ func TestWrongSpansAreLocated(t *testing.T) {
 		{"an unknown status", span(`"code":0`, `"code":9`), at + "status.code is 9; allowed: 0 (unset), 1 (ok) or 2 (error)"},
 		{"an enum in words that it does not have", span(`"code":0`, `"code":"STATUS_CODE_ODD"`), at + "status.code is a name that is not known; allowed: 0 (unset), 1 (ok) or 2 (error)"},
 		{"two spans of one id", request("", aSpan(1, 0, "a", 0, 1, ""), aSpan(1, 0, "b", 0, 1, "")), "spans[1].spanId is \"0000000000000001\"; allowed: an id of its own"},
-		{"resent less than never", request("", aSpan(1, 0, "a", 0, 1, attrs("http.request.resend_count", "-1"))), at + `attributes.http.request.resend_count is "-1"`},
 		{"its parent's parent", request("", aSpan(1, 2, "a", 0, 1, ""), aSpan(2, 1, "a", 0, 1, "")),
 			`trace: parentSpanId is "0000000000000002"; allowed: the id of a span that is not inside span 0000000000000001 itself`},
 		{"inside three that are inside each other", request("", aSpan(4, 3, "d", 0, 1, ""), aSpan(1, 2, "a", 0, 1, ""), aSpan(2, 3, "b", 0, 1, ""), aSpan(3, 1, "c", 0, 1, "")),
@@ -260,12 +257,11 @@ func TestLimitsOfSpans(t *testing.T) {
 	assert.ErrorContains(t, err, "trace: maxBytes is 9223372036854775807; allowed: at most 1 TiB")
 	r := readOTLP(t, `{"resourceSpans":[]}`, nil)
 	assert.Empty(t, r.Samples)
-	assert.Equal(t, "tier", readOTLP(t, request("", aSpan(1, 0, "a", 0, 1, attrs("c", "tier"))), &trace.ReadOptions{ClassBy: "c"}).Samples[0].Class)
 }
 
 func FuzzReadOTLP(f *testing.F) {
 	f.Add(request(attrs("service.name", "shop"), aSpan(1, 2, "a", 0, 1, attrs("gen_ai.tool.name", "x", "gen_ai.tool.call.arguments", "{")), aSpan(2, 1, "b", 0, 5, `"status":{"code":2}`)))
-	f.Add(request("", aSpan(1, 0, "a", 0, 1, `"attributes":[{"key":"http.request.resend_count","value":{"intValue":3}},{"key":"x"},{"value":{"kvlistValue":{}}}]`)) + "\n{}")
+	f.Add(request("", aSpan(1, 0, "a", 0, 1, `"attributes":[{"key":"shakedown.class","value":{"intValue":3}},{"key":"x"},{"value":{"kvlistValue":{}}}]`)) + "\n{}")
 	f.Add(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"startTimeUnixNano":1e9,"endTimeUnixNano":null}]}]}]}`)
 	f.Add(`[`)
 	f.Fuzz(func(t *testing.T, text string) {

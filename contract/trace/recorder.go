@@ -20,11 +20,9 @@ type Options struct {
 	// recorder is made.
 	Run timeline.RunOptions
 	// Type returns the node type of a call, such as NodeLLM for a client of a model that
-	// is wrapped as a plain function; "" leaves it to the default. It must be fast and
-	// safe for concurrent use. By default the layer of the point decides, then its name:
-	// llm and model are models, http and https are HTTP, tool and tools are tools, agent
-	// is an agent. Each may have a suffix after a dot or slash. Everything else is a
-	// point. nil: the default for all.
+	// is wrapped as a plain function; "" leaves it to the default, which the layer of the
+	// point decides: what is no tool, model or HTTP request is a point. It must be fast and
+	// safe for concurrent use. nil: the default for all.
 	Type func(chaos.Event) timeline.NodeType
 }
 
@@ -158,28 +156,6 @@ func (r *Recorder) typeOf(e *chaos.Event) timeline.NodeType {
 		return timeline.NodeLLM
 	case chaos.LayerHTTP:
 		return timeline.NodeHTTP
-	}
-	return typeByName(e.Target)
-}
-
-// typeByName is for points whose layer does not give the type: a wrapped client of a
-// model is a point like any other.
-func typeByName(target string) timeline.NodeType {
-	word, rest := target, ""
-	if end := strings.IndexAny(target, "./:"); end >= 0 {
-		word, rest = target[:end], target[end:]
-	}
-	colon := strings.HasPrefix(rest, ":")
-	switch {
-	case word == "http", word == "https":
-		return timeline.NodeHTTP
-	case colon:
-	case word == "llm", word == "model": // as modelapi.Named has them
-		return timeline.NodeLLM
-	case word == "agent":
-		return timeline.NodeAgent
-	case rest != "" && (word == "tool" || word == "tools"):
-		return timeline.NodeTool
 	}
 	return timeline.NodePoint
 }

@@ -77,20 +77,17 @@ func TestWhatAnEventMeans(t *testing.T) {
 
 func TestTypesOfNodes(t *testing.T) {
 	r := newRecorder(t, &trace.Options{Type: func(e chaos.Event) timeline.NodeType {
-		return map[string]timeline.NodeType{"refund": timeline.NodeTool, "llm.cache": timeline.NodePoint}[e.Target]
+		return map[string]timeline.NodeType{"refund": timeline.NodeTool, "lookups": timeline.NodePoint}[e.Target]
 	}})
 	for _, tt := range []struct {
 		target string
 		layer  chaos.Layer
 		want   timeline.NodeType
 	}{
-		{"llm", "", timeline.NodeLLM}, {"llm.chat", chaos.LayerPoint, timeline.NodeLLM}, {"model/gpt", "", timeline.NodeLLM},
-		{"llms", "", timeline.NodePoint}, {"llm:8080", "", timeline.NodePoint},
-		{"http", "", timeline.NodeHTTP}, {"https://example.org", "", timeline.NodeHTTP}, {"http.orders", "", timeline.NodeHTTP},
-		{"tools/list", "", timeline.NodeTool}, {"tool.search", "", timeline.NodeTool}, {"toolbox", "", timeline.NodePoint},
-		{"tool", "", timeline.NodePoint}, {"agent.planner", "", timeline.NodeAgent}, {"orders.lookup", "", timeline.NodePoint},
-		{"lookup", chaos.LayerTool, timeline.NodeTool}, {"http.get", chaos.LayerTool, timeline.NodeTool}, // its layer goes over its name
-		{"refund", chaos.LayerLLM, timeline.NodeTool}, {"llm.cache", "", timeline.NodePoint}, // and the options over both
+		{"orders.lookup", "", timeline.NodePoint}, {"llm.chat", chaos.LayerPoint, timeline.NodePoint},
+		{"lookup", chaos.LayerTool, timeline.NodeTool}, {"small-1", chaos.LayerLLM, timeline.NodeLLM},
+		{"GET shop/", chaos.LayerHTTP, timeline.NodeHTTP},
+		{"refund", chaos.LayerLLM, timeline.NodeTool}, {"lookups", chaos.LayerTool, timeline.NodePoint}, // the options go over it
 	} {
 		assert.Equal(t, tt.want, r.SampleOf(chaos.Event{Target: tt.target, Layer: tt.layer, Outcome: chaos.OutcomeOK}).Type, tt.target)
 	}
@@ -133,7 +130,7 @@ func TestTheCallGraphIsThatOfTheContext(t *testing.T) {
 		}, g.Edges)
 		assert.Equal(t, []timeline.Named{{ID: "llm", Name: "llm"}, {ID: "orders", Name: "orders"}}, g.Subsystems)
 		assert.Equal(t, timeline.Sample{
-			Caller: "checkout", Target: "llm.chat", Class: "shop", Lane: "shop", Type: timeline.NodeLLM,
+			Caller: "checkout", Target: "llm.chat", Class: "shop", Lane: "shop", Type: timeline.NodePoint,
 			Start: 50 * ms, End: 250 * ms, Attempt: 1,
 		}, samples[1], "in virtual time, times are exact")
 	})

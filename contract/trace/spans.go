@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,7 +17,6 @@ import (
 // trace collects the spans of one input. Callers are known only when all spans are
 // read.
 type trace struct {
-	classBy  string
 	spans    []span
 	byID     map[otlp.ID]int
 	repeated int
@@ -36,6 +34,9 @@ type span struct {
 
 const missingCaller = "(missing)"
 
+// classBy is the attribute with the class of a call, first of its span, then of the resource.
+const classBy = "shakedown.class"
+
 // span adds one span, unless it has problems. Those that otlp found are in wrong
 // already.
 func (t *trace) span(at *otlp.Place, in *otlp.Span) {
@@ -43,7 +44,7 @@ func (t *trace) span(at *otlp.Place, in *otlp.Span) {
 		id: in.ID, parent: in.Parent, root: in.Root, start: in.Start, end: in.End,
 		lane:   strings.ToLower(in.TraceID),
 		source: cmp.Or(in.Resource.Text("service.name"), "(no service.name)"),
-		sample: t.sampleOf(at, in),
+		sample: sampleOf(in),
 	}
 	if !s.root {
 		s.lane = strings.ToLower(in.ParentID)
@@ -67,23 +68,16 @@ func (t *trace) span(at *otlp.Place, in *otlp.Span) {
 }
 
 // sampleOf returns the sample of a span, without what depends on other spans.
-func (t *trace) sampleOf(at *otlp.Place, in *otlp.Span) timeline.Sample {
+func sampleOf(in *otlp.Span) timeline.Sample {
 	node, kind := in.Node()
 	s := timeline.Sample{Target: node, Type: cmp.Or(nodeTypes[kind], timeline.NodePoint), Failed: in.Failed()}
 	if service := in.Resource.Text("service.name"); service != "" && node != "" {
 		s.Target = strings.ReplaceAll(service, ".", "_") + "." + node
 	}
-	s.Class = cmp.Or(in.Attributes.Text(t.classBy), in.Resource.Text(t.classBy))
+	s.Class = cmp.Or(in.Attributes.Text(classBy), in.Resource.Text(classBy))
 	args := in.Attributes.Find("gen_ai.tool.call.arguments")
 	if args != nil && (args.String != nil || args.List != nil || args.Array != nil) {
 		s.Key = jsonhash.Sum(args.JSON())
-	}
-	if resent := in.Attributes.Text("http.request.resend_count"); resent != "" {
-		n, err := strconv.ParseInt(resent, 10, 32)
-		if err != nil || n < 0 {
-			at.Refuse("attributes.http.request.resend_count", resent, "a number of times, 0 or more")
-		}
-		s.Attempt = int(n) + 1
 	}
 	return s
 }

@@ -110,17 +110,6 @@ func TestPassOverTasks(t *testing.T) {
 	assert.Equal(t, 0.5, apart.Value)
 }
 
-func TestPassIsUnbiased(t *testing.T) {
-	const p, n, k = 0.7, 6, 3
-	mean := 0.0
-	for c := 0; c <= n; c++ {
-		e, err := PassEvery([]Tally{{Passed: c, Trials: n}}, k, 0.95)
-		require.NoError(t, err)
-		mean += e.Value * choose(n, c) * math.Pow(p, float64(c)) * math.Pow(1-p, float64(n-c))
-	}
-	assert.InDelta(t, math.Pow(p, k), mean, 1e-14)
-}
-
 func TestPassIsFreeOfOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	tasks := make([]Tally, 999)

@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"cmp"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -20,8 +19,7 @@ const (
 // from 0 for TwoSided, as low for Worse.
 //
 // It is the randomisation test of R. A. Fisher, The Design of Experiments, 1935,
-// section 21: exact over all signs for up to 20 clusters that changed, and for whole numbers,
-// such as trials, whose sum is not above 100,000,000 ÷ clusters; else
+// section 21: exact over all signs for up to 20 clusters that changed, else
 // (1 + hits)/(1 + draws) over 100,000 draws made from seed (B. Phipson and G. K. Smyth,
 // 2010). Clusters that did not change do not count. The order does not matter.
 //
@@ -47,9 +45,6 @@ func SignFlip(changes []float64, seed uint64) (PValue, error) {
 	}
 	if largest == 0 {
 		return PValue{TwoSided: 1, Worse: 1}, nil
-	}
-	if p, ok := flipWhole(changes); ok {
-		return p, nil
 	}
 	sum, size := 0.0, 0.0
 	var sizes []float64 // between 0 and 1, so that sums are finite; largest first
@@ -77,54 +72,6 @@ func SignFlip(changes []float64, seed uint64) (PValue, error) {
 	}
 	f.some(sizes, seed)
 	return PValue{TwoSided: float64(1+f.far) / float64(1+f.tried), Worse: float64(1+f.low) / float64(1+f.tried)}, nil
-}
-
-// mostWhole bounds the steps of flipWhole.
-const mostWhole = 100_000_000
-
-// flipWhole is the exact result for whole numbers: the chances of all sums, of one more change
-// after the other. ok is false if they are not whole, or too many.
-func flipWhole(changes []float64) (p PValue, ok bool) {
-	total, sum := 0.0, 0.0
-	changes = slices.Clone(changes)
-	slices.SortFunc(changes, func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })
-	for _, x := range changes {
-		if x != math.Trunc(x) {
-			return PValue{}, false
-		}
-		total, sum = total+math.Abs(x), sum+x
-	}
-	if total*float64(len(changes)) > mostWhole {
-		return PValue{}, false
-	}
-	all := int(total)
-	chances := make([]float64, all+1) // by the sum of the changes whose sign is positive
-	chances[0] = 1
-	reached := 0
-	for _, x := range changes {
-		size := int(math.Abs(x))
-		if size == 0 {
-			continue
-		}
-		reached += size
-		for k := reached; k >= 0; k-- {
-			own := chances[k]
-			if k >= size {
-				own += chances[k-size]
-			}
-			chances[k] = own / 2
-		}
-	}
-	for k, chance := range chances {
-		signed := 2*k - all
-		if float64(signed) <= sum {
-			p.Worse += chance
-		}
-		if math.Abs(float64(signed)) >= math.Abs(sum) {
-			p.TwoSided += chance
-		}
-	}
-	return PValue{TwoSided: min(1, p.TwoSided), Worse: min(1, p.Worse)}, true
 }
 
 // flips counts sums with other signs.

@@ -24,29 +24,18 @@
 //
 // The first example of this package is that program with its output.
 //
-// # Questions
-//
-//   - [Run.Graph]: nodes and calls
-//   - [Run.StateWindow]: metrics, bin by bin; [Metric] defines each
-//   - [Run.DetectOutages]: outages and degradations, by an [OutageRule]
-//   - [Run.RecoveryTime]: when a node had recovered
-//   - [Run.Impact]: the connected nodes that failed or starved, for how long, with
-//     which delay
-//   - [Compare]: a scenario against its baseline
-//
-// A [Query] narrows each of them to a window, nodes and classes. An undefined
+// [Run.Graph], [Run.StateWindow], [Run.RecoveryTime], [Run.Impact] and [Compare] answer
+// other questions. A [Query] narrows each to a window, nodes and classes. An undefined
 // number, such as served/arrivals where nothing arrived, is a [Value] that is null
 // in JSON, never 0. Answers marshal to JSON with the field names of the MCP tools.
 //
 // # Costs
 //
 // Adding a sample takes about 100 ns, in a batch ([Run.AddAll]) about half of that,
-// and allocates only for new bins. A bin takes 128 bytes for each caller, node and
-// class, and 4 bytes for each latency up to 1024 of them. Beyond that it takes up to 12
-// bytes for each occupied bucket of a histogram. There are at most
-// [RunOptions].MaxBins bins, so memory does not grow with the number of samples. A
-// window of 1000 bins takes less than a millisecond. Nothing runs in the
-// background.
+// and allocates only for new bins. There are at most [RunOptions].MaxBins bins, and
+// the latencies of a bin are a histogram from 1024 on, so memory does not grow with the
+// number of samples. A window of 1000 bins takes less than a millisecond. Nothing runs in
+// the background.
 //
 // Stability: may change.
 package timeline

@@ -1,8 +1,6 @@
 package timeline
 
 import (
-	"math"
-	"math/bits"
 	"slices"
 	"testing"
 	"time"
@@ -71,28 +69,5 @@ func TestSelectionIsSorting(t *testing.T) {
 		require.Equal(t, sorted[n], nth(a, n))
 		slices.Sort(a)
 		require.Equal(t, sorted, a, "reordered, nothing else")
-	})
-}
-
-func TestHalvingSlotsJoinsNeighbours(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		slots := rapid.Uint64().Draw(t, "slots")
-		var want uint64
-		for i := range slotsInBin {
-			if slots>>i&1 == 1 {
-				want |= 1 << (i / 2)
-			}
-		}
-		require.Equal(t, want, halve(slots), "%d slots", bits.OnesCount64(slots))
-	})
-}
-
-func TestTheSlotIsThatOfDividing(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := newSeries(edgeKey{}, rapid.Int64Range(1, 100_000).Draw(t, "ms")*int64(time.Millisecond)/slotsInBin)
-		at := rapid.Int64Range(0, math.MaxInt64).Draw(t, "t")
-		for _, near := range []int64{at, at / s.slot * s.slot, max(0, at/s.slot*s.slot-1), math.MaxInt64} {
-			require.Equal(t, near/s.slot, s.slotOf(time.Duration(near)))
-		}
 	})
 }

@@ -74,7 +74,7 @@ func (x extent) resolve(b Bound, open int) int {
 func (r *Run) BinAt(b Bound) int { return r.extent().resolve(b, -1) }
 
 // A view is a copy of the bins of some calls over the whole run, so that a backlog
-// can be summed from the beginning. Each bin is complete without its neighbours.
+// can be summed from the beginning.
 type view struct {
 	extent
 	node  string  // that was called, or made the calls
@@ -137,7 +137,6 @@ func (r *Run) viewOf(x extent, node string, match func(edgeKey) bool, want readi
 			return v, err
 		}
 	}
-	settle(v.kept, x.slot, v.gone.covering)
 	if len(all) > 1 {
 		for i := range v.p95 {
 			v.p95[i] = v.kept[i].latencies.percentile95()
@@ -202,7 +201,7 @@ func (s *series) readInto(v *view, want reading, alone bool) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	g := grid{slot: s.slot, perNs: s.perNs, first: s.first, bins: v.kept, gone: v.gone}
+	g := grid{slot: s.slot, first: s.first, bins: v.kept, gone: v.gone}
 	n := min(len(s.bins), len(v.kept))
 	for i := range n {
 		g.bins[i].mergeCounts(&s.bins[i])
