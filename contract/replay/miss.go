@@ -48,11 +48,10 @@ func (p *Player) miss(at int, tool, lane string, args json.RawMessage, sum uint6
 		return known
 	}
 	e := p.script.explain(at, p.calls, lane, tool, args)
-	if len(p.misses) == maxMisses {
-		p.more++
-		return e
+	if !p.misses.Full() {
+		p.missed[key] = e
+		p.misses.Add(e)
 	}
-	p.missed[key], p.misses = e, append(p.misses, e)
 	return e
 }
 
