@@ -1,11 +1,9 @@
 package tape
 
 import (
-	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -71,7 +69,7 @@ func (r *reader) appended(body []byte, more map[string]span, n *strictjson.Node)
 	}
 	whole, isJSON := parse(body)
 	var edits []jsonedit.Edit
-	for _, pointer := range slices.Sorted(maps.Keys(more)) {
+	for i, pointer := range n.Keys() {
 		into := -1
 		if isJSON {
 			into = listAt(whole, pointer)
@@ -79,10 +77,10 @@ func (r *reader) appended(body []byte, more map[string]span, n *strictjson.Node)
 		elements, ok := parse(more[pointer])
 		switch {
 		case into < 0:
-			r.refuse(n.Get(pointer), strictjson.WrongType, "of no list",
+			r.refuse(n.At(i), strictjson.WrongType, "of no list",
 				"a JSON pointer to a list in the body of the earlier request, such as /messages")
 		case !ok || elements.Kind(0) != jsonedit.Array:
-			r.Wrong(n.Get(pointer), "a list")
+			r.Wrong(n.At(i), "a list")
 		case len(elements.Nodes) > 1:
 			within := elements.Raw(0)
 			edits = append(edits, whole.Insert(into, "", within[1:len(within)-1]))
@@ -115,8 +113,9 @@ func (r *reader) response(n *strictjson.Node, doc *responseDoc) (a Response) {
 		r.Missing(n, "status", "200 to 599")
 	}
 	a.Status, a.After = doc.Status, time.Duration(doc.After)
-	for i, name := range slices.Sorted(maps.Keys(doc.Header)) {
-		if m := n.Get("header").Get(name); !token(name) {
+	header := n.Get("header")
+	for i, name := range header.Keys() {
+		if m := header.At(i); !token(name) {
 			r.refuse(m, strictjson.WrongType, "no name of a header", "a name such as Content-Type")
 		} else if canonical := http.CanonicalHeaderKey(name); canonical != name {
 			r.refuse(m, strictjson.WrongType, "in another spelling", canonical)
