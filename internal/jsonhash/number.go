@@ -6,8 +6,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/hash"
 )
 
-// limb is how many decimal digits are hashed at once. With 17, a power of ten below 10^limb, of either sign, leaves room for
-// a tag in the same word.
+// limb is how many decimal digits are hashed at once. With 17, a power of ten below 10^limb, of either sign, leaves
+// room for a tag in the same word.
 const (
 	limb       = 17
 	numberStep = 16
