@@ -48,18 +48,17 @@ func (p *Player) miss(at int, tool, lane string, args json.RawMessage, sum uint6
 		return known
 	}
 	e := p.script.explain(at, p.calls, lane, tool, args)
-	if len(p.misses) == maxMisses {
-		p.more++
-		return e
+	if !p.misses.Full() {
+		p.missed[key] = e
+		p.misses.Add(e)
 	}
-	p.missed[key], p.misses = e, append(p.misses, e)
 	return e
 }
 
 // explain says why a call has no answer: the recorded call at has a hole, or at is -1.
 func (p *script) explain(at, number int, lane, tool string, args json.RawMessage) *MissError {
 	keys := redact.New(p.Secrets, redact.Patterns)
-	e := &MissError{Session: p.session.Name, Tool: tool, Args: keys.JSON(args, true)}
+	e := &MissError{Session: p.session.Name, Tool: tool, Args: keys.JSON(canonical(args), true)}
 	if lane != "" {
 		lane = ", lane " + text.Printed(lane)
 	}

@@ -10,7 +10,6 @@ import (
 // room for a tag in the same word.
 const (
 	limb       = 17
-	limbBase   = 100_000_000_000_000_000 // 10^limb
 	numberStep = 16
 )
 
@@ -105,7 +104,8 @@ func long(tag uint64, whole, fraction, exp []byte) uint64 {
 	return limbs(power(tag, exp, int64(len(all)-len(mantissa)-len(fraction))), mantissa)
 }
 
-// power starts the hash of a number whose power of ten is the written exponent plus shift.
+// power starts the hash of a number whose power of ten is the written exponent plus shift. An exponent of more than
+// limb digits counts as it is written.
 func power(tag uint64, exp []byte, shift int64) uint64 {
 	// By hand: package bytes has functions in assembly, for which the compiler copies a text that a caller hashes.
 	negative, number := false, exp
@@ -113,30 +113,15 @@ func power(tag uint64, exp []byte, shift int64) uint64 {
 		negative = negative || number[0] == '-'
 		number = number[1:]
 	}
-	split := max(0, len(number)-limb)
-	if split > limb { // it counts as it is written
+	if len(number) > limb {
 		return hash.Combine(hash.Combine(tagHuge, tag)+uint64(shift), hash.Bytes(exp))
 	}
-	high, _ := digits(number[:split], 0, 0)
-	unsigned, _ := digits(number[split:], 0, 0)
-	low := int64(unsigned)
+	unsigned, _ := digits(number, 0, 0)
+	written := int64(unsigned)
 	if negative {
-		shift = -shift
+		written = -written
 	}
-	switch low += shift; {
-	case low >= limbBase:
-		high, low = high+1, low-limbBase
-	case low < 0 && high > 0:
-		high, low = high-1, low+limbBase
-	}
-	h := hash.Combine(tagHuge, tag)
-	if negative {
-		h, low = h+1, -low
-	}
-	if high == 0 {
-		return scaled(tag, low)
-	}
-	return hash.Combine(hash.Combine(h, high), uint64(low))
+	return scaled(tag, written+shift)
 }
 
 // limbs hashes the digits of a whole number after the state h. One of up to limb digits costs one step.

@@ -9,7 +9,7 @@
 //
 //   - White space between tokens and the order of an object's members do not matter; the order of an array does.
 //   - Numbers are compared as exact decimals of any length: 1, 1.0, 10e-1 and 0.1E+1 are one value, and so are 0 and
-//     -0. Nothing is rounded: 0.1 and 0.1000000000000000000000001 differ. An exponent of more than 34 digits counts as
+//     -0. Nothing is rounded: 0.1 and 0.1000000000000000000000001 differ. An exponent of more than 17 digits counts as
 //     it is written.
 //   - Strings are compared as encoding/json decodes them: escapes decoded, a lone surrogate and each byte of invalid
 //     UTF-8 replaced by U+FFFD. They are not normalised.

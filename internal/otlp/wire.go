@@ -6,7 +6,6 @@ package otlp
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -102,18 +101,17 @@ func (e *Enum) UnmarshalJSON(text []byte) error {
 	if len(text) == 0 || text[0] != '"' {
 		return json.Unmarshal(text, (*int)(e))
 	}
-	names := [...]string{"SPAN_KIND_UNSPECIFIED", "SPAN_KIND_INTERNAL", "SPAN_KIND_SERVER", "SPAN_KIND_CLIENT",
-		"SPAN_KIND_PRODUCER", "SPAN_KIND_CONSUMER"}
-	statuses := [...]string{"STATUS_CODE_UNSET", "STATUS_CODE_OK", "STATUS_CODE_ERROR"}
-	name := string(bytes.Trim(text, `"`))
-	if i := slices.Index(statuses[:], name); i >= 0 {
-		*e = Enum(i)
-	} else if i := slices.Index(names[:], name); i >= 0 {
-		*e = Enum(i)
-	} else {
+	known, found := enumNames[string(bytes.Trim(text, `"`))]
+	if *e = known; !found {
 		*e = unknownName // refused at its place: an error from here has no path under every version of Go
 	}
 	return nil
+}
+
+var enumNames = map[string]Enum{
+	"SPAN_KIND_UNSPECIFIED": 0, "SPAN_KIND_INTERNAL": 1, "SPAN_KIND_SERVER": 2, "SPAN_KIND_CLIENT": KindClient,
+	"SPAN_KIND_PRODUCER": 4, "SPAN_KIND_CONSUMER": 5,
+	"STATUS_CODE_UNSET": StatusUnset, "STATUS_CODE_OK": StatusOK, "STATUS_CODE_ERROR": StatusError,
 }
 
 // unknownName is an enumeration's value whose name is in no list.

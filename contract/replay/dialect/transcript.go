@@ -81,12 +81,12 @@ func (t *transcript) item(m members, raw json.RawMessage) {
 	t.read = 0
 	switch call, answer := m.call(), m.answer(); {
 	case m["role"] == nil && call != nil:
-		t.asks(call, "")
+		t.asks(call)
 		if m.kind() == "mcp_call" && !(empty(m["output"]) && empty(m["error"])) { // the provider called the server
-			t.answers(m, "")
+			t.answers(m)
 		}
 	case m["role"] == nil && answer != nil:
-		t.answers(answer, "")
+		t.answers(answer)
 	default:
 		t.message(m)
 	}
@@ -95,18 +95,11 @@ func (t *transcript) item(m members, raw json.RawMessage) {
 	}
 }
 
-// old marks the calls of the form without ids.
-const old = "function "
-
 func (t *transcript) message(m members) {
 	parts := m.parts()
 	alone := !slices.ContainsFunc(parts, func(raw json.RawMessage) bool { return objectOf(raw).answer() != nil })
-	switch role := m.role(); {
-	case role == "tool" && alone:
-		t.answers(m, "")
-		return
-	case role == "function":
-		t.answers(m, old+m.text("name"))
+	if m.role() == "tool" && alone {
+		t.answers(m)
 		return
 	}
 	t.said.add(m)
@@ -114,28 +107,24 @@ func (t *transcript) message(m members) {
 	for _, raw := range parts {
 		part := objectOf(raw)
 		if a := part.answer(); a != nil {
-			t.answers(a, "")
+			t.answers(a)
 		} else if c := part.call(); c != nil && !m.listsBeside(c.callID()) {
-			t.asks(c, "")
+			t.asks(c)
 		}
 	}
 	for _, c := range m.beside() {
-		t.asks(c, "")
-	}
-	if f := m.object("function_call"); f != nil {
-		t.asks(f, old+f.text("name"))
+		t.asks(c)
 	}
 }
 
-// asks adds a call. An id is given where the form has none.
-func (t *transcript) asks(m members, id string) {
+func (t *transcript) asks(m members) {
 	name, args := m.function()
 	t.read++
 	if name == "" {
 		t.refuse(t.line, "name", nil, "the name of a tool")
 		return
 	}
-	id = cmp.Or(id, m.callID())
+	id := m.callID()
 	if t.once && id != "" && t.seen[id] {
 		return
 	}
@@ -156,9 +145,9 @@ func (t *transcript) asks(m members, id string) {
 
 // answers ends the first call with the id of an answer that has none. Without an id it is
 // that of the tool with its name, else the first that waits.
-func (t *transcript) answers(m members, id string) {
+func (t *transcript) answers(m members) {
 	t.turn()
-	id = cmp.Or(id, m.callID())
+	id := m.callID()
 	waiting, at := t.open[id], 0
 	if name := m.text("tool_name", "name"); id == "" && name != "" {
 		at = max(0, slices.IndexFunc(waiting, func(i int) bool { return t.record.nodes[i].name == name }))

@@ -137,6 +137,7 @@ func TestCallsAreNotLostInSilence(t *testing.T) {
 		{"an answer whose call is lost", `[{"role":"user","content":"go"},{"role":"tool","tool_call_id":"9","content":"a"},` + asks("1") + `]`, 1},
 		{"an answer that is there twice", `[` + asks("1") + `,{"role":"tool","tool_call_id":"1","content":"a"},{"role":"tool","tool_call_id":"1","content":"a"}]`, 0},
 		{"a part of an unknown form", `[{"role":"user","content":"go"},{"role":"assistant","content":[{"kind":"tool-call","tool":"x"}]}]`, 1},
+		{"functions before there were ids", `[{"role":"user","content":"go"},{"role":"assistant","function_call":{"name":"x","arguments":"{}"}},{"role":"function","name":"x","content":"ok"}]`, 1},
 		{"a model asked for two calls, and one has a span", spansOf(model(`[`+asks("1")+`,`+asks("2")+`]`), tool), 1},
 		{"a model asked for one, and it has a span", spansOf(model(`[`+asks("1")+`]`), tool), 0},
 		{"a span of an unknown convention", spansOf(model(`[{"role":"assistant","content":"hm"}]`), testSpan{id: 4, parent: 1, to: ms, attrs: []string{"tool_name", "x"}}), 1},

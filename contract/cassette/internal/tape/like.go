@@ -3,7 +3,6 @@ package tape
 import (
 	"crypto/sha256"
 	"slices"
-	"strconv"
 
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
@@ -38,7 +37,7 @@ func (w *writer) continued(head, body []byte) (shorter *requestDoc) {
 	least := 0 // bytes that are written
 	for i, kid := range kids {
 		pointer := jsonedit.PointerTo("", d.Name(kid))
-		if d.Kind(kid) != jsonedit.Array || lookup(d, pointer) != kid { // the name is there twice
+		if d.Kind(kid) != jsonedit.Array || listAt(d, pointer) != kid { // the name is there twice
 			continue
 		}
 		elements := d.Children(kid)
@@ -75,25 +74,13 @@ func beginnings(head []byte, d *jsonedit.Doc, list int, elements []int, others [
 	return begins
 }
 
-// lookup follows a JSON pointer, of several members of one name to the first. It returns
-// a negative number if that leads nowhere.
-func lookup(d *jsonedit.Doc, pointer string) (i int) {
-	if pointer == "" {
-		return 0
-	}
-	for _, key := range jsonedit.PointerKeys(pointer) {
-		number, err := strconv.Atoi(key)
-		isIndex := err == nil && strconv.Itoa(number) == key
-		end, k := int(d.Nodes[i].Next), i+1
-		for ; k < end; k = int(d.Nodes[k].Next) {
-			if d.IsMember(k) && d.Name(k) == key || !d.IsMember(k) && isIndex && int(d.Nodes[k].Index) == number {
-				break
-			}
+// listAt is the list to which a JSON pointer leads, one of the members of an object: of several of one name the first.
+// It is negative if there is none.
+func listAt(d *jsonedit.Doc, pointer string) int {
+	for _, kid := range d.Children(0) {
+		if d.Kind(kid) == jsonedit.Array && d.IsMember(kid) && jsonedit.PointerTo("", d.Name(kid)) == pointer {
+			return kid
 		}
-		if k == end {
-			return -1
-		}
-		i = k
 	}
-	return i
+	return -1
 }

@@ -145,33 +145,3 @@ func BenchmarkWrite(b *testing.B) {
 		}
 	})
 }
-
-// BenchmarkReadLarge reads the largest file of events.
-func BenchmarkReadLarge(b *testing.B) {
-	event := `{"after": "40ms", "data": {"choices": [{"delta": {"content": "word"}, "index": 0}], "id": "chatcmpl-1"}}`
-	one := `{"request": {"method": "GET", "url": "http://a.example/"}, "response": {"status": 200, "events": [` +
-		strings.Repeat(event+", ", 199) + event + `]}}`
-	head := `{"format": "shakedown/cassette", "version": 1, "exchanges": [`
-	data := []byte(head + strings.Repeat(one+", ", MaxBytes/(len(one)+3)-1) + one + `]}`)
-	besideValid(b, data, func() {
-		if _, err := Read(data); err != nil {
-			b.Fatal(err)
-		}
-	})
-}
-
-func BenchmarkFindSecrets(b *testing.B) {
-	f := thousand()
-	data, err := f.Bytes()
-	if err != nil {
-		b.Fatal(err)
-	}
-	var s Secrets
-	r, _ := carrying(carriers[0].of)
-	s.Add(r, nil)
-	besideValid(b, data, func() {
-		if err := s.Find(f, data); err != nil {
-			b.Fatal(err)
-		}
-	})
-}

@@ -1,11 +1,9 @@
 package tape
 
 import (
-	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -59,7 +57,7 @@ func (r *reader) checkURL(n *strictjson.Node, address string) {
 	}
 }
 
-// appended is a body with more elements in some of its lists.
+// appended is a body with more elements in some of the lists that its members are.
 func (r *reader) appended(body []byte, more map[string]span, n *strictjson.Node) []byte {
 	size := len(body)
 	for _, elements := range more {
@@ -70,40 +68,28 @@ func (r *reader) appended(body []byte, more map[string]span, n *strictjson.Node)
 		return nil
 	}
 	whole, isJSON := parse(body)
-	added := make(map[int][]byte) // to lists of whole, each behind a comma
-	text := func() []byte {
-		var edits []jsonedit.Edit
-		for list, elements := range added {
-			edits = append(edits, whole.Insert(list, "", elements[1:]))
-		}
-		return whole.Apply(edits...)
-	}
-	for _, pointer := range slices.Sorted(maps.Keys(more)) {
+	var edits []jsonedit.Edit
+	for i, pointer := range n.Keys() {
 		into := -1
-		if isJSON && (pointer == "" || pointer[0] == '/') {
-			if into = lookup(whole, pointer); into < 0 && len(added) > 0 { // it may be in what was added
-				if whole, isJSON = jsonedit.Parse(text()); isJSON {
-					into = lookup(whole, pointer)
-				}
-				clear(added)
-			}
+		if isJSON {
+			into = listAt(whole, pointer)
 		}
 		elements, ok := parse(more[pointer])
 		switch {
-		case into < 0 || whole.Kind(into) != jsonedit.Array:
-			r.refuse(n.Get(pointer), strictjson.WrongType, "of no list",
-				"a JSON pointer to a list in the body of the earlier request")
+		case into < 0:
+			r.refuse(n.At(i), strictjson.WrongType, "of no list",
+				"a JSON pointer to a list in the body of the earlier request, such as /messages")
 		case !ok || elements.Kind(0) != jsonedit.Array:
-			r.Wrong(n.Get(pointer), "a list")
+			r.Wrong(n.At(i), "a list")
 		case len(elements.Nodes) > 1:
 			within := elements.Raw(0)
-			added[into] = append(append(added[into], ','), within[1:len(within)-1]...)
+			edits = append(edits, whole.Insert(into, "", within[1:len(within)-1]))
 		}
 	}
 	if !isJSON {
 		return nil
 	}
-	return Canonical(text())
+	return Canonical(whole.Apply(edits...))
 }
 
 // body is the body of a request or answer; nil: there is none.
@@ -127,8 +113,9 @@ func (r *reader) response(n *strictjson.Node, doc *responseDoc) (a Response) {
 		r.Missing(n, "status", "200 to 599")
 	}
 	a.Status, a.After = doc.Status, time.Duration(doc.After)
-	for i, name := range slices.Sorted(maps.Keys(doc.Header)) {
-		if m := n.Get("header").Get(name); !token(name) {
+	header := n.Get("header")
+	for i, name := range header.Keys() {
+		if m := header.At(i); !token(name) {
 			r.refuse(m, strictjson.WrongType, "no name of a header", "a name such as Content-Type")
 		} else if canonical := http.CanonicalHeaderKey(name); canonical != name {
 			r.refuse(m, strictjson.WrongType, "in another spelling", canonical)
