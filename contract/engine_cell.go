@@ -26,7 +26,6 @@ type liveRun struct {
 	prompts  []string
 	needs    Needs
 	inspect  func(context.Context, *World) error // runs instead of the prompts, if set
-	inquiry  *inquiry                            // decides between prompts whether to go on; nil: always
 	around   func(chaos.ToolRegistry) chaos.ToolRegistry
 
 	outer    context.Context // of whoever asked for the run; in a bubble it is not that of user code
@@ -34,8 +33,7 @@ type liveRun struct {
 	watchdog <-chan time.Time // nil in a bubble
 	limit    time.Duration    // of the watchdog
 	patience time.Duration
-	next     func(*Observation) bool // asks the inquiry; nil: there is none
-	userDone chan struct{}           // in a bubble, but made outside of it: receives when user code is done
+	userDone chan struct{} // in a bubble, but made outside of it: receives when user code is done
 
 	world *World // what newWorld returned, and said what the agent did: of calls that may be left behind
 	said  string
@@ -82,7 +80,7 @@ func (r *liveRun) run(ctx context.Context, cancel context.CancelFunc) {
 		}
 	}
 	for i, prompt := range r.prompts {
-		if !r.sendPrompt(l, world, tools, prompt) || i+1 < len(r.prompts) && !r.goOn() {
+		if i > 0 && r.ended() || !r.sendPrompt(l, world, tools, prompt) {
 			return
 		}
 	}
@@ -100,11 +98,11 @@ func (r *liveRun) wrap(l usercode.Limits, tools chaos.ToolRegistry) (wrapped cha
 	return wrapped
 }
 
-func (r *liveRun) goOn() bool {
+// ended reports whether nobody waits for further answers.
+func (r *liveRun) ended() bool {
 	r.mu.Lock()
-	over, o := r.over || r.outer.Err() != nil, r.result.observations[len(r.result.observations)-1]
-	r.mu.Unlock()
-	return !over && (r.next == nil || r.next(o))
+	defer r.mu.Unlock()
+	return r.over || r.outer.Err() != nil
 }
 
 func (r *liveRun) begin(step string) {
@@ -438,15 +436,12 @@ func (w *worker) execute(ctx context.Context, r *liveRun, bubble Bubble) *run {
 		return r.sumLocked()
 	}
 	r.limit = w.engine.cellLimit(bubble != nil, len(r.prompts))
-	w.watch(r.limit)
+	w.watchdog.Reset(r.limit)
 	defer w.watchdog.Stop()
 	if bubble != nil {
 		return w.executeInBubble(ctx, r, bubble)
 	}
 	r.caller, r.watchdog = &w.caller, w.watchdog.C
-	if r.inquiry != nil {
-		r.next = func(o *Observation) bool { return w.between(ctx, r.inquiry, o) }
-	}
 	own, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r.run(own, cancel)
