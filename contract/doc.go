@@ -56,8 +56,9 @@
 // In real time the engine adds about ten microseconds to a cell; in a bubble about thirty. A
 // report keeps some 200 bytes a cell besides its evidence; with [KeepCounts] memory is constant.
 //
-// A matrix calls the agent cells × prompts times. With [Matrix.ShareObservations] there is
-// one run per scenario and trial. [Report.CalmRuns] counts the runs without faults that are no cells: one
+// A matrix calls the agent cells × prompts times, less the prompts after one that
+// broke the invariant. With [Matrix.ShareObservations] there is one run per
+// scenario and trial. [Report.CalmRuns] counts the runs without faults that are no cells: one
 // for each prompt list that needs a baseline or [NeedCalm], and those of the state probe.
 //
 // Stability: stable.

@@ -17,6 +17,8 @@ import (
 // sets the flag that closes the injector.
 func (w *worker) executeInBubble(ctx context.Context, r *liveRun, bubble Bubble) *run {
 	over, cancelled := false, ctx.Done() // the first call makes the channel: inside, it would belong to the bubble
+	asked, answers := r.askFromInside()
+	defer close(answers)
 	r.userDone = make(chan struct{}, 1)
 	var inside atomic.Bool
 	ended := w.caller.Start(func() error {
@@ -32,12 +34,16 @@ func (w *worker) executeInBubble(ctx context.Context, r *liveRun, bubble Bubble)
 	})
 	var doneAt time.Time // when user code was done
 	var still stillness
-	end := time.Now().Add(r.limit) // when the watchdog expires; it is woken before, to look at the bubble
+	end := w.due // when the watchdog expires; it is woken before, to look at the bubble
 	w.watchdog.Reset(w.engine.untilLook(end))
 	for {
 		select {
 		case err := <-ended:
 			return r.afterBubble(w.caller.Received(err))
+		case o := <-asked:
+			answers <- w.between(ctx, r.inquiry, o)
+			end = w.due
+			w.watchdog.Reset(w.engine.untilLook(end))
 		case <-r.userDone:
 			if !over {
 				doneAt = time.Now()
@@ -61,7 +67,7 @@ func (w *worker) executeInBubble(ctx context.Context, r *liveRun, bubble Bubble)
 			r.mu.Lock()
 			r.close()
 			r.mu.Unlock()
-			w.watchdog.Reset(usercode.Grace)
+			w.watch(usercode.Grace)
 		}
 	}
 }
@@ -69,6 +75,20 @@ func (w *worker) executeInBubble(ctx context.Context, r *liveRun, bubble Bubble)
 // leftover is how much real time a bubble has to end once its user code is done.
 // A goroutine that is left in real I/O stops the bubble's clock.
 const leftover = 5 * time.Second
+
+// askFromInside connects a run in a bubble with the inquiry, whose checks run
+// outside. The channels are made outside too, so the bubble's clock stands still
+// during a check. Closing answers makes later questions return false.
+func (r *liveRun) askFromInside() (asked chan *Observation, answers chan bool) {
+	asked, answers = make(chan *Observation, 1), make(chan bool, 1)
+	if r.inquiry != nil {
+		r.next = func(o *Observation) bool {
+			asked <- o
+			return <-answers
+		}
+	}
+	return asked, answers
+}
 
 func (r *liveRun) runInBubble() {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.outer))

@@ -26,6 +26,7 @@ type liveRun struct {
 	prompts  []string
 	needs    Needs
 	inspect  func(context.Context, *World) error // runs instead of the prompts, if set
+	inquiry  *inquiry                            // decides between prompts whether to go on; nil: always
 	around   func(chaos.ToolRegistry) chaos.ToolRegistry
 
 	outer    context.Context // of whoever asked for the run; in a bubble it is not that of user code
@@ -33,7 +34,8 @@ type liveRun struct {
 	watchdog <-chan time.Time // nil in a bubble
 	limit    time.Duration    // of the watchdog
 	patience time.Duration
-	userDone chan struct{} // in a bubble, but made outside of it: receives when user code is done
+	next     func(*Observation) bool // asks the inquiry; nil: there is none
+	userDone chan struct{}           // in a bubble, but made outside of it: receives when user code is done
 
 	world *World // what newWorld returned, and said what the agent did: of calls that may be left behind
 	said  string
@@ -80,7 +82,7 @@ func (r *liveRun) run(ctx context.Context, cancel context.CancelFunc) {
 		}
 	}
 	for i, prompt := range r.prompts {
-		if i > 0 && r.ended() || !r.sendPrompt(l, world, tools, prompt) {
+		if !r.sendPrompt(l, world, tools, prompt) || i+1 < len(r.prompts) && !r.goOn() {
 			return
 		}
 	}
@@ -98,11 +100,11 @@ func (r *liveRun) wrap(l usercode.Limits, tools chaos.ToolRegistry) (wrapped cha
 	return wrapped
 }
 
-// ended reports whether nobody waits for further answers.
-func (r *liveRun) ended() bool {
+func (r *liveRun) goOn() bool {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.over || r.outer.Err() != nil
+	over, o := r.over || r.outer.Err() != nil, r.result.observations[len(r.result.observations)-1]
+	r.mu.Unlock()
+	return !over && (r.next == nil || r.next(o))
 }
 
 func (r *liveRun) begin(step string) {
@@ -436,12 +438,15 @@ func (w *worker) execute(ctx context.Context, r *liveRun, bubble Bubble) *run {
 		return r.sumLocked()
 	}
 	r.limit = w.engine.cellLimit(bubble != nil, len(r.prompts))
-	w.watchdog.Reset(r.limit)
+	w.watch(r.limit)
 	defer w.watchdog.Stop()
 	if bubble != nil {
 		return w.executeInBubble(ctx, r, bubble)
 	}
 	r.caller, r.watchdog = &w.caller, w.watchdog.C
+	if r.inquiry != nil {
+		r.next = func(o *Observation) bool { return w.between(ctx, r.inquiry, o) }
+	}
 	own, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r.run(own, cancel)

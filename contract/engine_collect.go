@@ -247,6 +247,7 @@ type worker struct {
 	aroundCaller usercode.Loop // of Harness.Around
 	checkCaller  usercode.Loop // of the checks of the invariants
 	watchdog     *time.Timer
+	due          time.Time // when the watchdog expires
 }
 
 func (e *engine) newWorker() *worker {
@@ -342,7 +343,7 @@ func (w *worker) run(ctx context.Context, j job) []CellReport {
 			q, s := &inquiry{invariant: p, ruling: ruling{state: Held, at: -1}}, runs[p.list]
 			r.notes = &cellNotes{Of: p.index}
 			if s == nil {
-				s = w.observe(ctx, j, p, bubble)
+				s = w.observe(ctx, j, q, bubble)
 				r.notes.own = w.engine.notesOf(j.scenario, s)
 				r.notes.Run = &r.notes.own
 			}
@@ -363,12 +364,17 @@ func (j job) newRuns() map[*promptList]*run {
 	return make(map[*promptList]*run)
 }
 
-// observe makes the run of a cell. It serves every invariant of the job that has the same prompts.
-func (w *worker) observe(ctx context.Context, j job, p *compiledInvariant, bubble Bubble) *run {
+// observe makes the run of a cell. It serves every invariant of the job that has the
+// same prompts. If there is one alone, it ends when that breaks, unless other invariants may judge it.
+func (w *worker) observe(ctx context.Context, j job, q *inquiry, bubble Bubble) *run {
+	p := q.invariant
 	live := &liveRun{engine: w.engine, source: j.scenario.source, scenario: j.scenario, cell: j.cell(p),
 		prompts: p.list.prompts, around: w.engine.o.Around}
 	if j.around != nil {
 		live.around = j.around
+	}
+	if !w.engine.asksAll() && len(live.prompts) > 1 {
+		live.inquiry = q
 	}
 	for _, other := range j.invariants {
 		if other.list == p.list {

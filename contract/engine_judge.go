@@ -33,6 +33,7 @@ type ruling struct {
 // when some observation is, and else it holds.
 type inquiry struct {
 	invariant *compiledInvariant
+	asked     int            // observations so far
 	absent    bool           // the invariant does not apply to one of them
 	why       string         // it does not
 	notes     []judging.Note // what judges ruled
@@ -40,15 +41,35 @@ type inquiry struct {
 	over      bool // no later observation changes the ruling
 }
 
-// askInvariant runs the check on the i-th observation, under the watchdog.
-func (w *worker) askInvariant(ctx context.Context, q *inquiry, i int, o *Observation) {
-	limit := w.engine.watchdog()
+func (w *worker) watch(limit time.Duration) {
+	w.due = time.Now().Add(limit)
 	w.watchdog.Reset(limit)
+}
+
+// between asks about the answer to a prompt before the next one is sent, and
+// reports whether to send it. A prompt costs money, and one after the invariant
+// broke decides nothing more. The time of the check does not count for the cell.
+func (w *worker) between(ctx context.Context, q *inquiry, o *Observation) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	left := time.Until(w.due)
+	w.askInvariant(ctx, q, o)
+	w.watch(left)
+	return !q.over
+}
+
+// askInvariant runs the check on one observation, under the watchdog.
+func (w *worker) askInvariant(ctx context.Context, q *inquiry, o *Observation) {
+	limit := w.engine.watchdog()
+	w.watch(limit)
 	defer w.watchdog.Stop()
 	own, cancel := context.WithCancel(w.engine.m.withCell(ctx, o.Cell))
 	defer cancel()
 	own, notes := judging.Collect(own)
 	defer func() { q.notes = append(q.notes, notes.All()...) }()
+	i := q.asked
+	q.asked++
 	its := &struct { // in one piece; a copy, because the check may be left behind with it
 		Observation
 		found ruling
@@ -114,10 +135,11 @@ func check(ctx context.Context, p *compiledInvariant, i int, o *Observation) rul
 	return ruling{state: Broken, why: err.Error(), at: i}
 }
 
-// judge asks the invariant about the observations, and returns the ruling on the cell.
+// judge asks the invariant about the observations that it was not asked about
+// yet, and returns the ruling on the cell.
 func (w *worker) judge(ctx context.Context, q *inquiry, s *run) ruling {
-	for i := 0; i < len(s.observations) && !q.over && !s.cancelled; i++ {
-		w.askInvariant(ctx, q, i, s.observations[i])
+	for q.asked < len(s.observations) && !q.over && !s.cancelled {
+		w.askInvariant(ctx, q, s.observations[q.asked])
 	}
 	r := q.ruling
 	if q.absent && !q.over { // what else was undecided may follow from the faults that are not asked about

@@ -222,7 +222,8 @@ func countDeliveries(observations []*Observation) (d deliveries) {
 }
 
 // upTo returns the faults that may have caused the ruling: of a broken cell those
-// up to the prompt that broke it.
+// up to the prompt that broke it. So a broken cell has the same counts whether
+// or not the later prompts are sent.
 func (r *run) upTo(found ruling) deliveries {
 	if found.state != Broken || found.at < 0 || found.at+1 == len(r.observations) && r.partial == nil {
 		return r.deliveries
@@ -281,6 +282,10 @@ func newEngine(ctx context.Context, m *Matrix, o *RunOptions, forRunner bool) (*
 	e.assign()
 	return e, nil
 }
+
+// asksAll reports whether a run sends all its prompts, also after an invariant broke:
+// others may be judged by it too.
+func (e *engine) asksAll() bool { return e.forRunner || e.m.ShareObservations }
 
 // A compiledInvariant is an invariant with its list of prompts in a scenario.
 type compiledInvariant struct {

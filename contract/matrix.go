@@ -57,7 +57,8 @@ type Matrix struct {
 	// virtual in a bubble. 0: only the watchdog of [RunOptions] limits it.
 	Timeout time.Duration
 	// ShareObservations lets all invariants of a scenario and trial judge the same
-	// run, one per prompt list, for agents whose calls cost money.
+	// run, one per prompt list, for agents whose calls cost money. All prompts are then sent;
+	// without it, a cell whose invariant broke gets no later ones.
 	ShareObservations bool
 	// KeepValues keeps the arguments and results of all calls, as JSON, for the HTML page
 	// and the run file; without it, for the invariants with [NeedResults]. They may hold

@@ -23,20 +23,25 @@ func verdicts(id string, by map[string]error) contract.Invariant {
 	return inv
 }
 
-// TestTheFirstPromptThatBreaksDecides, and all are sent.
-func TestTheFirstPromptThatBreaksDecides(t *testing.T) {
+// TestPromptsAfterABrokenOneAreNotSent: they cost money and decide nothing more.
+func TestPromptsAfterABrokenOneAreNotSent(t *testing.T) {
+	all := []string{"a", "b", "c"}
 	undecided := fmt.Errorf("%w: who knows", contract.ErrUndecided)
 	for _, tc := range []struct {
 		reason   string
 		verdicts map[string]error
+		change   func(*contract.Matrix)
+		asked    []string
 		state    contract.CellState
 		prompt   string // of the evidence
 	}{
-		{"all hold", nil, contract.Held, "c"},
-		{"the first breaks", map[string]error{"a": errDown, "c": errDown}, contract.Broken, "a"},
-		{"the last breaks", map[string]error{"c": errDown}, contract.Broken, "c"},
-		{"what is undecided may yet break", map[string]error{"a": undecided, "b": errDown}, contract.Broken, "b"},
-		{"or not", map[string]error{"a": undecided}, contract.Inconclusive, "a"},
+		{"all hold", nil, nil, all, contract.Held, "c"},
+		{"the first breaks", map[string]error{"a": errDown}, nil, all[:1], contract.Broken, "a"},
+		{"the second breaks", map[string]error{"b": errDown}, nil, all[:2], contract.Broken, "b"},
+		{"the last breaks", map[string]error{"c": errDown}, nil, all, contract.Broken, "c"},
+		{"what is undecided may yet break", map[string]error{"a": undecided, "b": errDown}, nil, all[:2], contract.Broken, "b"},
+		{"or not", map[string]error{"a": undecided}, nil, all, contract.Inconclusive, "a"},
+		{"all are asked on demand", map[string]error{"a": errDown}, func(m *contract.Matrix) { m.ShareObservations = true }, all, contract.Broken, "a"},
 	} {
 		for name, o := range map[string]*contract.RunOptions{"real time": {}, "bubbles": virtual(t)} {
 			o.Keep = contract.KeepAll
@@ -45,67 +50,119 @@ func TestTheFirstPromptThatBreaksDecides(t *testing.T) {
 				asked = append(asked, prompt)
 				return "", nil
 			}, func(m *contract.Matrix) {
-				m.Prompts, m.Invariants = []string{"a", "b", "c"}, []contract.Invariant{verdicts("told", tc.verdicts)}
+				m.Prompts, m.Invariants = all, []contract.Invariant{verdicts("told", tc.verdicts)}
+				if tc.change != nil {
+					tc.change(m)
+				}
 			})
 			whole := run(t, m, o).Cells[0]
-			assert.Equal(t, m.Prompts, asked, "%s in %s", tc.reason, name)
+			assert.Equal(t, tc.asked, asked, "%s in %s", tc.reason, name)
 			assert.Equal(t, tc.state, whole.State, tc.reason)
 			assert.Equal(t, tc.prompt, whole.Evidence.Prompt, tc.reason)
+			asked = nil
 			alone, err := m.RunCell(t.Context(), whole.Cell, o)
 			require.NoError(t, err)
+			assert.Equal(t, tc.asked, asked, "RunCell, %s", tc.reason)
 			assert.Equal(t, plain(t, whole), plain(t, alone), tc.reason)
 		}
 	}
 }
 
-// TestChecksAreOutsideOfTheBubble: they may do what they like.
-func TestChecksAreOutsideOfTheBubble(t *testing.T) {
-	m := matrix(t, tellsTime, func(m *contract.Matrix) {
-		m.Invariants[0].Check = func(ctx context.Context, _ *contract.Observation) error {
+// TestChecksBetweenPromptsAreOutsideOfTheBubble: they may do what they like, and
+// the agent's clock stands still meanwhile.
+func TestChecksBetweenPromptsAreOutsideOfTheBubble(t *testing.T) {
+	judge := make(chan string) // made outside: a judge that the process shares
+	go func() {
+		for range judge {
+		}
+	}()
+	defer close(judge)
+	var times []time.Duration
+	var start time.Time
+	m := matrix(t, func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
+		if start.IsZero() {
+			start = time.Now()
+		}
+		times = append(times, time.Since(start))
+		time.Sleep(time.Hour)
+		return "", nil
+	}, func(m *contract.Matrix) {
+		m.Prompts = []string{"a", "b", "c"}
+		m.Invariants[0].Check = func(ctx context.Context, o *contract.Observation) error {
 			assert.NotEqual(t, 2000, time.Now().UTC().Year(), "the year of a bubble")
-			return ctx.Err()
+			assert.NoError(t, ctx.Err())
+			judge <- o.Response
+			return nil
 		}
 	})
 	assert.Equal(t, contract.Held, run(t, m, virtual(t)).Cells[0].State)
+	assert.Equal(t, []time.Duration{0, time.Hour, 2 * time.Hour}, times)
 }
 
-// TestChecksThatEndWithTheWatchdogDecideNothing, whether they are left behind or not.
-func TestChecksThatEndWithTheWatchdogDecideNothing(t *testing.T) {
+// TestChecksThatFailBetweenPromptsAreTheCellsResult, and end it.
+func TestChecksThatFailBetweenPromptsAreTheCellsResult(t *testing.T) {
 	t.Parallel() // it waits for watchdogs
 	block := make(chan struct{})
 	defer close(block)
-	for abandoned, check := range map[bool]func(context.Context, *contract.Observation) error{
-		true:  func(context.Context, *contract.Observation) error { <-block; return nil },
-		false: func(ctx context.Context, _ *contract.Observation) error { <-ctx.Done(); return ctx.Err() },
+	for _, tc := range []struct {
+		reason    string
+		check     func(ctx context.Context) error
+		why       string
+		abandoned bool
+	}{
+		{"a panic", func(context.Context) error { panic("boom") }, "the check of the invariant failed: panic: boom", false},
+		{"a hang", func(context.Context) error { <-block; return nil },
+			"the watchdog gave up after 500ms of real time, while the invariant was checking", true},
+		{"one that ends with its context", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+			"the watchdog gave up after 500ms of real time, while the invariant was checking", false},
 	} {
-		m := matrix(t, tellsTime, func(m *contract.Matrix) { m.Invariants[0].Check = check })
-		o := virtual(t)
-		o.Watchdog = 500 * time.Millisecond
-		c := run(t, m, o).Cells[0]
-		assert.Equal(t, contract.Inconclusive, c.State)
-		assert.Equal(t, "the watchdog gave up after 500ms of real time, while the invariant was checking", c.Why)
-		assert.Equal(t, abandoned, c.Abandoned)
-		assert.False(t, c.Undecided, "it did not say so")
+		for name, o := range map[string]*contract.RunOptions{"real time": {}, "bubbles": virtual(t)} {
+			asked := 0
+			m := matrix(t, func(context.Context, string, chaos.ToolRegistry) (string, error) {
+				asked++
+				return "", nil
+			}, func(m *contract.Matrix) {
+				m.Prompts = []string{"a", "b"}
+				m.Invariants[0].Check = func(ctx context.Context, _ *contract.Observation) error { return tc.check(ctx) }
+			})
+			if tc.reason != "a panic" {
+				o.Watchdog = 500 * time.Millisecond
+			}
+			c := run(t, m, o).Cells[0]
+			assert.Equal(t, contract.Inconclusive, c.State, "%s in %s", tc.reason, name)
+			assert.Equal(t, tc.why, c.Why, tc.reason)
+			assert.Equal(t, tc.abandoned, c.Abandoned, tc.reason)
+			assert.False(t, c.Undecided, "%s: it did not say so", tc.reason)
+			assert.Equal(t, 1, asked, tc.reason)
+		}
 	}
 }
 
 // TestCheckThatEndsWithTheRunDecidesNothing: its error may be a consequence.
 func TestCheckThatEndsWithTheRunDecidesNothing(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	m := matrix(t, tellsTime, func(m *contract.Matrix) {
-		m.Invariants[0].Check = func(ctx context.Context, _ *contract.Observation) error {
+	for name, o := range map[string]*contract.RunOptions{"real time": {}, "bubbles": virtual(t)} {
+		for _, prompts := range [][]string{{"a"}, {"a", "b"}} { // after the cell, and between its prompts
+			ctx, cancel := context.WithCancel(t.Context())
+			asked := 0
+			m := matrix(t, func(context.Context, string, chaos.ToolRegistry) (string, error) { asked++; return "", nil }, func(m *contract.Matrix) {
+				m.Prompts = prompts
+				m.Invariants[0].Check = func(ctx context.Context, _ *contract.Observation) error {
+					cancel()
+					<-ctx.Done()
+					return ctx.Err()
+				}
+			})
+			r, err := m.Run(ctx, o)
+			require.ErrorIs(t, err, context.Canceled, name)
+			assert.Equal(t, contract.Inconclusive, r.Cells[0].State, name)
+			assert.Equal(t, 1, asked, name)
 			cancel()
-			<-ctx.Done()
-			return ctx.Err()
 		}
-	})
-	r, err := m.Run(ctx, virtual(t))
-	require.ErrorIs(t, err, context.Canceled)
-	assert.Equal(t, contract.Inconclusive, r.Cells[0].State)
+	}
 }
 
 // TestDeliveriesOfABrokenCellEndWithTheBreak: a later fault cannot
-// be the cause.
+// be the cause, whether or not the later prompts are sent.
 func TestDeliveriesOfABrokenCellEndWithTheBreak(t *testing.T) {
 	for _, tc := range []struct {
 		reason    string
@@ -118,18 +175,20 @@ func TestDeliveriesOfABrokenCellEndWithTheBreak(t *testing.T) {
 		{"after it", "c", contract.Broken, 1},
 		{"not at all", "", contract.Held, 1},
 	} {
-		m := matrix(t, func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
-			_, _ = tellsTime(ctx, prompt, tools)
-			return prompt, nil
-		}, func(m *contract.Matrix) {
-			m.Prompts = []string{"a", "b", "c"}
-			m.Scenarios = []contract.Scenario{{Name: "second", Rules: []chaos.Rule{{Target: "clock", When: ordinal(1), Fault: fails{}}}}}
-			m.Invariants = []contract.Invariant{verdicts("told", map[string]error{tc.breaks: errDown})}
-		})
-		c := run(t, m, nil).Cells[0]
-		assert.Equal(t, tc.state, c.State, tc.reason)
-		assert.Equal(t, tc.breaks != "", c.Violated, tc.reason)
-		assert.Equal(t, tc.delivered, c.Delivered, tc.reason)
+		for _, askAll := range []bool{false, true} {
+			m := matrix(t, func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
+				_, _ = tellsTime(ctx, prompt, tools)
+				return prompt, nil
+			}, func(m *contract.Matrix) {
+				m.ShareObservations, m.Prompts = askAll, []string{"a", "b", "c"}
+				m.Scenarios = []contract.Scenario{{Name: "second", Rules: []chaos.Rule{{Target: "clock", When: ordinal(1), Fault: fails{}}}}}
+				m.Invariants = []contract.Invariant{verdicts("told", map[string]error{tc.breaks: errDown})}
+			})
+			c := run(t, m, nil).Cells[0]
+			assert.Equal(t, tc.state, c.State, tc.reason)
+			assert.Equal(t, tc.breaks != "", c.Violated, tc.reason)
+			assert.Equal(t, tc.delivered, c.Delivered, tc.reason)
+		}
 	}
 }
 

@@ -72,7 +72,8 @@ func (e *engine) newRunner(ctx context.Context, sources ...*worldSource) (*Runne
 }
 
 // Run makes one run under the rules as [Matrix.Run] does, and judges it by every invariant that
-// has the prompts of c.Invariant. OnCell, Harness.Around and Harness.Rerun are not called.
+// has the prompts of c.Invariant. All prompts are sent, also after an invariant broke. OnCell,
+// Harness.Around and Harness.Rerun are not called.
 //
 // The scenario and the trial of c are coordinates of draws, so any name and any number
 // from 1 may be given. A call meets the faults that it meets in a cell of that
@@ -139,8 +140,8 @@ func (m *Matrix) RunCell(ctx context.Context, c Cell, o *RunOptions) (*CellRepor
 		return nil, err
 	}
 	defer r.Close()
-	// Not Runner.Run: that would ask the other invariants too, which may cost money, and leave
-	// out Around, and it refuses a shared world without Reset.
+	// Not Runner.Run: that would ask the other invariants too, which may cost money, send
+	// all prompts and leave out Around, and it refuses a shared world without Reset.
 	result, err := r.do(ctx, j)
 	if result == nil {
 		return nil, err
