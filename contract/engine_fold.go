@@ -173,6 +173,7 @@ func (f *fold) finish(cancelled bool, stated []Field) (*Report, error) {
 		f.head.Shard = "" // it has the units of all others
 	}
 	r.Cancelled, r.Shard = cancelled, f.head.shard()
+	r.Judges = ofOneJudge(r.Judges)
 	for _, s := range f.scenarios {
 		for i := range s.rules {
 			r.Faults = append(r.Faults, s.rules[i].FaultCount)

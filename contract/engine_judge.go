@@ -243,11 +243,8 @@ type judgeQuestion struct {
 
 func (t judgeTally) add(r *Report, cell Cell, judged []judging.Note) {
 	for _, n := range judged {
-		// A failure such as a panic does not say whose it is: it counts for the judge that the invariant asks besides.
-		nameless := n.Judge == "" && n.Version == "" && n.Outcome == judging.Failed
 		i := slices.IndexFunc(r.Judges, func(s scoring.JudgeScore) bool {
-			return s.Invariant == cell.Invariant && (s.Judge == n.Judge && s.Version == n.Version ||
-				nameless || s.Judge == "" && s.Failed == s.Asked)
+			return s.Invariant == cell.Invariant && s.Judge == n.Judge && s.Version == n.Version
 		})
 		if i < 0 {
 			i = len(r.Judges)
@@ -255,9 +252,6 @@ func (t judgeTally) add(r *Report, cell Cell, judged []judging.Note) {
 				scoring.JudgeScore{Invariant: cell.Invariant, Judge: n.Judge, Version: n.Version, Decide: n.Decide})
 		}
 		s := &r.Judges[i]
-		if s.Judge == "" && s.Failed == s.Asked {
-			s.Judge, s.Version, s.Decide = n.Judge, n.Version, n.Decide
-		}
 		add(&s.Asked, 1)
 		add(&s.Calls, n.Calls)
 		add(&s.Malformed, n.Malformed)
@@ -351,4 +345,30 @@ func whyAside(e usercode.Ending, limit time.Duration) string {
 		return e.Err.Error()
 	}
 	return ""
+}
+
+// ofOneJudge adds failures that do not say whose they are, such as panics, to the judge that
+// the invariant asked besides, if that is one.
+func ofOneJudge(judges []scoring.JudgeScore) (all []scoring.JudgeScore) {
+	nameless := func(s *scoring.JudgeScore) bool { return s.Judge == "" && s.Version == "" && s.Failed == s.Asked }
+	named := map[string][]int{} // by invariant, in judges
+	for i := range judges {
+		if !nameless(&judges[i]) {
+			named[judges[i].Invariant] = append(named[judges[i].Invariant], i)
+		}
+	}
+	for i := range judges {
+		if lost := &judges[i]; nameless(lost) && len(named[lost.Invariant]) == 1 {
+			s := &judges[named[lost.Invariant][0]]
+			add(&s.Asked, lost.Asked)
+			add(&s.Failed, lost.Failed)
+			s.Cost = min(s.Cost+lost.Cost, math.MaxFloat64)
+		}
+	}
+	for i := range judges {
+		if lost := &judges[i]; !nameless(lost) || len(named[lost.Invariant]) != 1 {
+			all = append(all, *lost)
+		}
+	}
+	return all
 }
