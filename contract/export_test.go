@@ -2,14 +2,13 @@ package contract
 
 import "time"
 
-// For the tests of stack traces and of sums.
+// For the tests of stack traces.
 var (
 	BubbleNumber = bubbleNumber
 	NameStrays   = strays
 	NameHolders  = holders
 
 	StandardLibrary = standardLibrary
-	Add             = add
 )
 
 // Stillness is how long a bubble has waited for the same I/O.

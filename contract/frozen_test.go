@@ -69,7 +69,6 @@ func TestABubbleThatIOHoldsEndsTheRun(t *testing.T) {
 		}
 		assert.Truef(t, strings.HasPrefix(c.Why, begins), "cell %d: %s", i, c.Why)
 		assert.Contains(t, c.Why, "IO wait")
-		assert.Contains(t, c.Why, "IO wait")
 		assert.False(t, c.Abandoned, "the agent would have ended")
 	}
 	first := r.Cells[0].Evidence

@@ -75,21 +75,14 @@ func (m *merger) lacks() string {
 // ofParts are the warnings of the merge and of the runs as wholes. That units are lacking follows from the cells: a
 // later merge knows it better.
 func (m *merger) ofParts() (all []string) {
-	var unknown, killed []string
+	var unknown []string
 	for _, p := range m.parts {
 		if !p.head.buildIsKnown() {
 			unknown = append(unknown, filepath.Base(p.name))
 		}
-		if p.end == nil {
-			killed = append(killed, filepath.Base(p.name))
-		}
 	}
 	if m.lacking.count > 0 {
-		lacks := m.lacks() + "."
-		if len(killed) > 0 {
-			lacks += " The runs of these parts were killed: " + text.Some(killed, mostNamed) + "."
-		}
-		m.fold.warnings = slices.Insert(m.fold.warnings, 0, lacks)
+		m.fold.warnings = slices.Insert(m.fold.warnings, 0, m.lacks()+".")
 	}
 	if len(unknown) > 0 && len(m.parts) > 1 {
 		all = append(all, "It is not known of which build these parts are: "+text.Some(unknown, mostNamed)+". RunOptions.Build or SHAKEDOWN_BUILD names it.")
@@ -97,9 +90,6 @@ func (m *merger) ofParts() (all []string) {
 	if d := &m.differ; d.units > 0 {
 		all = append(all, fmt.Sprintf("Several parts have other outcomes of %s, such as %s. The result has those in which more cells ran, or else more broke.",
 			text.Plural(d.units, "unit"), d.first))
-	}
-	if m.differ.calm != "" {
-		all = append(all, "The parts have other calm runs of "+m.differ.calm+". Each cell was judged with that of its part.")
 	}
 	for _, p := range m.parts {
 		if p.end == nil {

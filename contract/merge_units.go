@@ -115,7 +115,6 @@ func (u *unit) broken() (n int) {
 type differences struct {
 	units int
 	first string
-	calm  string // of whose calm runs differ; "": those of none
 }
 
 // compare compares a unit of two parts.
@@ -191,8 +190,6 @@ func (m *merger) meetCalm(p *part, line int, u *unit) {
 			m.wrong.Add(p.wrong(line, "calm run of "+c.Cell.String(), fielderror.Found("another one"),
 				fmt.Sprintf("that of %s:%d: the agent was seen to repeat itself", was.part.name, was.line)))
 			return
-		case m.differ.calm == "":
-			m.differ.calm = c.Cell.String()
 		}
 	}
 }
@@ -200,6 +197,7 @@ func (m *merger) meetCalm(p *part, line int, u *unit) {
 // lacking are the units of the matrix that no part has whole.
 type lacking struct {
 	next  unitKey // the first one that was not looked for
+	place int     // of the scenario of next among those that ask something, of a sequential run
 	count int
 	names []string // the first ones
 	// last and absent have, for each invariant, the last trial of a scenario of a sequential run
@@ -262,7 +260,8 @@ func (m *merger) endScenarios(before int) {
 	l := &m.lacking
 	for ; l.next.scenario < before; l.next.scenario++ {
 		s, named := m.fold.scenarios[l.next.scenario], map[int]bool{}
-		ended := slices.ContainsFunc(m.parts, func(p *part) bool { return p.ended(s.index) })
+		ended := slices.ContainsFunc(m.parts, func(p *part) bool { return p.ended(l.place) })
+		l.place += asInt(s.asked > 0)
 		for k, t := range s.fields {
 			if t == nil {
 				continue
@@ -281,9 +280,9 @@ func (m *merger) endScenarios(before int) {
 }
 
 // ended reports whether the run of a part made all that it needed of a scenario of a sequential run.
-func (p *part) ended(scenario int) bool {
+func (p *part) ended(place int) bool {
 	if p.end == nil || p.end.Cancelled || p.end.Filtered {
 		return false
 	}
-	return p.whole || p.head.Shard != "" && p.head.shard().has(scenario)
+	return p.whole || p.head.Shard != "" && p.head.shard().has(place)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -129,44 +128,6 @@ func TestCancelledProbeSaysNothing(t *testing.T) {
 	assert.Empty(t, r.Warnings)
 	assert.False(t, r.StateProbed)
 }
-
-// TestErrorsOfTheFirstWorldCanBeMatched: what user code returned is in the chain.
-func TestErrorsOfTheFirstWorldCanBeMatched(t *testing.T) {
-	for _, tc := range []struct {
-		reason string
-		fresh  func(context.Context) (*contract.World, error)
-		is     error
-	}{
-		{"its error", func(context.Context) (*contract.World, error) { return nil, errDown }, errDown},
-		{"an error it panicked with", func(context.Context) (*contract.World, error) { panic(errDown) }, errDown},
-		{"the end of its goroutine", func(context.Context) (*contract.World, error) { runtime.Goexit(); return nil, nil }, contract.ErrFailNow},
-		{"the error of a listing", func(context.Context) (*contract.World, error) {
-			return &contract.World{Agent: tellsTime, Tools: unlisted{}}, nil
-		}, errDown},
-	} {
-		for name, o := range map[string]*contract.RunOptions{"real time": nil, "a bubble": virtual(t)} {
-			t.Run(tc.reason+" in "+name, func(t *testing.T) {
-				m := matrix(t, nil, func(m *contract.Matrix) { m.NewWorld = tc.fresh })
-				_, err := m.Run(t.Context(), o)
-				require.ErrorIs(t, err, tc.is)
-				assert.ErrorContains(t, err, "contract: the first world: ")
-				_, err = m.RunCell(t.Context(), m.Cells()[0], o)
-				assert.ErrorIs(t, err, tc.is)
-			})
-		}
-	}
-	_, err := matrix(t, nil, func(m *contract.Matrix) {
-		m.NewWorld = func(context.Context) (*contract.World, error) { panic("boom") }
-	}).Run(t.Context(), nil)
-	var p *contract.PanicError
-	require.ErrorAs(t, err, &p)
-	assert.Equal(t, "boom", p.Value)
-}
-
-// unlisted is a registry that does not list its tools.
-type unlisted struct{ chaos.ToolRegistry }
-
-func (unlisted) Tools(context.Context) ([]chaos.Tool, error) { return nil, errDown }
 
 // countedWorlds makes worlds whose state is the number of prompts that their agent answered.
 func countedWorlds(t testing.TB, agent contract.Agent) func(context.Context) (*contract.World, error) {

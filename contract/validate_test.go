@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -236,6 +238,7 @@ type listing struct {
 
 func (l listing) Tools(ctx context.Context) ([]chaos.Tool, error) { return l.list(ctx) }
 
+// What user code returned, or panicked with, can be matched.
 func TestFirstWorldFails(t *testing.T) {
 	tools := func(list func(context.Context) ([]chaos.Tool, error)) func(context.Context) (*contract.World, error) {
 		return func(context.Context) (*contract.World, error) {
@@ -246,19 +249,29 @@ func TestFirstWorldFails(t *testing.T) {
 		reason string
 		fresh  func(context.Context) (*contract.World, error)
 		want   string
+		is     error // nil: none of the user's
 	}{
-		{"no world", func(context.Context) (*contract.World, error) { return nil, errors.New("no disk") }, "contract: the first world: making the world: no disk"},
-		{"a nil world", func(context.Context) (*contract.World, error) { return nil, nil }, "making the world: it is nil"},
-		{"a world without an agent", func(context.Context) (*contract.World, error) { return &contract.World{}, nil }, "making the world: it has no agent"},
-		{"a panic", func(context.Context) (*contract.World, error) { panic("boom") }, "making the world: panic: boom"},
-		{"the listing fails", tools(func(context.Context) ([]chaos.Tool, error) { return nil, errors.New("no list") }), "listing the tools: no list"},
-		{"the listing panics", tools(func(context.Context) ([]chaos.Tool, error) { panic("boom") }), "listing the tools: panic: boom"},
+		{"no world", func(context.Context) (*contract.World, error) { return nil, errDown }, "making the world: the clock is down", errDown},
+		{"a nil world", func(context.Context) (*contract.World, error) { return nil, nil }, "making the world: it is nil", nil},
+		{"a world without an agent", func(context.Context) (*contract.World, error) { return &contract.World{}, nil }, "making the world: it has no agent", nil},
+		{"a panic", func(context.Context) (*contract.World, error) { panic(errDown) }, "making the world: panic: the clock is down", errDown},
+		{"the end of its goroutine", func(context.Context) (*contract.World, error) { runtime.Goexit(); return nil, nil }, "making the world: ", contract.ErrFailNow},
+		{"the listing fails", tools(func(context.Context) ([]chaos.Tool, error) { return nil, errDown }), "listing the tools: the clock is down", errDown},
+		{"the listing panics", tools(func(context.Context) ([]chaos.Tool, error) { panic(errDown) }), "listing the tools: panic: the clock is down", errDown},
 	} {
 		m := matrix(t, nil, func(m *contract.Matrix) { m.NewWorld = tc.fresh })
 		for _, o := range []*contract.RunOptions{nil, virtual(t)} {
 			r, err := m.Run(t.Context(), o)
 			assert.Nil(t, r, tc.reason)
-			assert.ErrorContains(t, err, tc.want, tc.reason)
+			_, alone := m.RunCell(t.Context(), m.Cells()[0], o)
+			for _, err := range []error{err, alone} {
+				assert.ErrorContains(t, err, "contract: the first world: "+tc.want, tc.reason)
+				if tc.is != nil {
+					assert.ErrorIs(t, err, tc.is, tc.reason)
+				}
+				var p *contract.PanicError
+				assert.Equal(t, strings.Contains(tc.want, "panic: "), errors.As(err, &p), tc.reason)
+			}
 		}
 	}
 }
