@@ -155,7 +155,7 @@ func TestEachProblemIsToldOnce(t *testing.T) {
 	}
 }
 
-// Weights are those that scoring takes, and one of them has an effect.
+// Weights are those that scoring takes.
 func TestWeightsAreThoseOfScoring(t *testing.T) {
 	for _, taken := range []string{
 		"contract: 0.999", // 1 - 0.999 is above 0.001 in binary
@@ -170,7 +170,6 @@ func TestWeightsAreThoseOfScoring(t *testing.T) {
 		"contract: 0.998":              "scoring: weights that sum to 0.998; allowed: weights that sum to 1 within 0.001",
 		"contract: 1.5, mutation: -.5": "scoring/mutation: a number written as -.5",
 		"contract: 2, mutation: -1":    "scoring/mutation is -1; allowed: 0 or more, and finite",
-		"mutation: 1":                  "scoring: weights of parts alone that this file does not have; allowed: a weight above 0 of",
 	} {
 		assert.Contains(t, strings.Join(problemsOf(t, small+"scoring: {"+refused+"}\n", nil), "\n"), want)
 	}

@@ -115,7 +115,7 @@ func TestLoadRefuses(t *testing.T) {
 			"agent/response_path is "},
 		{"an attack that is not known", "type: memory_poisoning", "type: overflow",
 			`contract/chaos_matrix/4/context_attacks/0/type is "overflow"; allowed: one of memory_poisoning`},
-		{"mutations of which nothing is asked", "severity: critical,", "severity: critical, when: no_chaos,", "@{types: [noise@: mutations: no invariant of mutations"},
+		{"mutations of which nothing is asked", "severity: critical,", "severity: critical, when: no_chaos,", "@{types: [noise@: mutations: contract: Invariants is empty; allowed: at least one"},
 		{"a wait beyond what a duration can be", "mode: slow", "mode: slow, delay_ms: 99999999999999999",
 			"tool_faults/0/delay_ms is 99999999999999999"},
 		{"a header that is there twice", "trials: 2", "agent: {endpoint: 'http://a/b', headers: {x-a: '1', X-A: '2'}}",
