@@ -256,10 +256,15 @@ func TestAnAgentThatDealsWithFailuresHolds(t *testing.T) {
 // TestAWeakAgentBreaksEachInvariantUnderADeliveredFault runs, for each
 // invariant, an agent that keeps it without faults and not with them.
 func TestAWeakAgentBreaksEachInvariantUnderADeliveredFault(t *testing.T) {
-	agents := allWeakAgents()
+	agents := weakAgents()
+	// Agents that do not look at the end of a context, of an answer or of a stream are those of TestPlantedAgents.
+	ends := []string{"CallsWithin", "NothingAfterEnd", "NoCutAnswer", "EmitsOnce"}
 	for _, r := range documented(t, "invariant", "holds when") {
 		name, _, _ := strings.Cut(r[0], "(")
 		t.Run(name, func(t *testing.T) {
+			if slices.Contains(ends, name) {
+				return
+			}
 			require.Contains(t, agents, name)
 			report := agents[name].run(t)
 			require.Len(t, report.Cells, 2)
