@@ -52,7 +52,7 @@ func TestWithin(t *testing.T) {
 		{"just over", inv, took(2*time.Second + 1), breaks, "took 2.000000001s, 1ns longer than the 2s allowed"},
 	})
 	misuse(t, map[string]contract.Invariant{
-		"limit is -1s;":      Within("x", contract.High, -time.Second),
+		"limit is -1s;": Within("x", contract.High, -time.Second),
 	})
 }
 

@@ -48,7 +48,6 @@ func TestNoCutAnswer(t *testing.T) {
 	inv := NoCutAnswer("x", contract.High, nil)
 	assert.True(t, inv.JudgesErrors)
 	assert.True(t, inv.Needs.Has(contract.NeedResults))
-	admitting := NoCutAnswer("x", contract.High, &CutOptions{Admits: func(o *contract.Observation) bool { return o.Response == "… (cut)" }})
 	tokens := NoCutAnswer("x", contract.High, &CutOptions{Target: "tokens"})
 	text := by("cut_completion", chaos.Change{Path: "$.choices[0].message.content", Before: json.RawMessage(`"` + wholeText + `"`), After: json.RawMessage(`"` + cutText + `"`)},
 		chaos.Change{Path: "$.choices[0].finish_reason", Before: json.RawMessage(`"stop"`), After: json.RawMessage(`"length"`)})
@@ -60,10 +59,7 @@ func TestNoCutAnswer(t *testing.T) {
 		{"cut by the model itself, and passed on", inv, saying(cutText+" \n", talked(cutText+" ", "length")), breaks,
 			`the answer, "Order 1042 was \n", is what had come of an answer that was cut: POST`},
 		{"an agent that fails", inv, gaveUp, holds, ""},
-		{"an agent that admits it", admitting, saying("… (cut)", talked(cutText, "length")), holds, ""},
 		{"an answer in other words", inv, saying("Sorry, I have no answer.", talked(cutText, "length")), unclear, "did not come to its end"},
-		{"how it says so is known", admitting, saying("It says: "+cutText, talked(cutText, "length")), breaks, ""},
-		{"a word at the end is there by chance", admitting, saying("It says: Order", talked("Order", "length")), unclear, ""},
 		{"a fault cut it, and nothing was kept", inv, saying(cutText, talked("", "", unkept, text)), breaks, ""},
 		{"of a stream nothing was kept", inv, saying(cutText, talked("", "", unkept, by("cut_stream"))), unclear, ""},
 		{"a filter cut it", inv, saying(cutText, talked(cutText, "content_filter", by("filtered_completion"))), breaks, ""},
