@@ -24,13 +24,13 @@ type CutOptions struct {
 }
 
 // NoCutAnswer holds when the agent took no answer of a model for whole that was cut: at the limit of
-// its tokens, or because its stream or body broke off. An agent that fails, or that
-// made the same request again and got a whole answer, took it for what it was.
+// its tokens, or because its stream or body broke off. An agent that fails, or that made the same
+// request again and got a whole answer, took it for what it was.
 //
 // It breaks when the agent's answer is the text that had come before the cut and nothing else, also where
-// the whole one, with another text, came then. The text is known of answers that are not
-// streamed, and with [contract.Matrix].KeepValues of streams that chaoshttp wraps, of both also where
-// the real model was cut. It is undecided about all other answers after a cut.
+// the whole one, with another text, came then. The text is known of answers that are not streamed, and
+// with [contract.Matrix].KeepValues of streams that chaoshttp wraps, of both also where the real model was
+// cut. It is undecided about all other answers after a cut.
 func NoCutAnswer(name string, severity contract.Severity, o *CutOptions) contract.Invariant {
 	d := newDraft("NoCutAnswer", name, severity)
 	d.JudgesErrors, d.Needs = true, contract.NeedResults
