@@ -391,7 +391,7 @@ func TestKeys(t *testing.T) {
 
 // A result is read as it was written, and what is wrong in it is said with its place.
 func TestRead(t *testing.T) {
-	for is := range semantics {
+	for _, is := range []string{"safe-with-key", "doubles", "wedged-lock", "partly"} {
 		r := run(t, &audit.Options{Sandbox: true, NewWorld: worlds(is, nil), Claims: map[string]audit.Claims{"pay": {Idempotent: new(true)}}})
 		doc, err := json.Marshal(r)
 		require.NoError(t, err)

@@ -48,14 +48,10 @@ func TestDestructive(t *testing.T) {
 		want   audit.Standing
 	}{
 		{"an element of a set, which is an empty object, is removed", by(`{"x":{},"y":{}}`, `{"y":{}}`), audit.Contradicted},
-		{"an empty list is removed", by(`{"x":[],"y":1}`, `{"y":1}`), audit.Contradicted},
-		{"an element of a set is added", by(`{}`, `{"x":{}}`), audit.Confirmed},
-		{"the first element of a list that was null is added", by(`{"x":null}`, `{"x":[1]}`), audit.Confirmed},
 		{"the first member of an object that was null is added", by(`{"x":null}`, `{"x":{"y":1}}`), audit.Confirmed},
 		{"the whole state was null", by(`null`, `[1]`), audit.Confirmed},
 		{"a list is overwritten by null", by(`{"x":[1]}`, `{"x":null}`), audit.Contradicted},
 		{"a null beside a list that is filled is removed", by(`{"x":null,"y":null}`, `{"x":[1]}`), audit.Contradicted},
-		{"an element of a list is added", by(`[]`, `[1]`), audit.Confirmed},
 		{"the first member of a map, which PHP wrote as an empty list, is added", by(`{"x":[]}`, `{"x":{"y":1}}`), audit.Confirmed},
 		{"a list that was not empty becomes an object", by(`{"x":[1]}`, `{"x":{"y":1}}`), audit.Contradicted},
 		{"a list gets another order", by(`["x","y"]`, `["y","x"]`), audit.NotDecided},
@@ -97,7 +93,6 @@ func TestClaimsOfUnusualCalls(t *testing.T) {
 		restart               func(l *ledger)
 		readOnly, destructive audit.Standing
 	}{
-		{"it reads", func(ctx context.Context, _ *ledger) error { return sleep(ctx) }, nil, audit.Confirmed, audit.Confirmed},
 		{"it adds", func(ctx context.Context, l *ledger) error { defer pay(l); return sleep(ctx) }, nil, audit.Contradicted, audit.Confirmed},
 		{"a cancelled call clears all that was there", func(ctx context.Context, l *ledger) error {
 			err := sleep(ctx)

@@ -21,12 +21,9 @@ func TestVerdictOfAResult(t *testing.T) {
 		want  scoring.Verdict
 	}{
 		"nothing was called":             {[]audit.ToolResult{refused}, scoring.Inconclusive},
-		"there is no tool":               {nil, scoring.Inconclusive},
 		"what was called is safe":        {[]audit.ToolResult{of(audit.Safe), refused, of(audit.SafeWithKey)}, scoring.Pass},
 		"one could not be told":          {[]audit.ToolResult{of(audit.Safe), of(audit.Unknown)}, scoring.Inconclusive},
 		"one doubles":                    {[]audit.ToolResult{of(audit.Unknown), of(audit.Doubles)}, scoring.Fail},
-		"one is partly done":             {[]audit.ToolResult{of(audit.PartlyDone)}, scoring.Fail},
-		"one is wedged":                  {[]audit.ToolResult{of(audit.Wedged)}, scoring.Fail},
 		"one is safe, and not read-only": {[]audit.ToolResult{lies}, scoring.Fail},
 	} {
 		assert.Equal(t, tc.want, (&audit.Result{Tools: tc.tools}).Verdict(), why)

@@ -54,31 +54,3 @@ func BenchmarkFind(b *testing.B) {
 		})
 	}
 }
-
-// BenchmarkFindWorst has lists that make one search costly: one operation that never
-// succeeds, calls that are all under way, effects that are all left open.
-func BenchmarkFindWorst(b *testing.B) {
-	const n = 100_000
-	for name, make := range map[string]func(i int, c *findings.Call){
-		"one-operation": func(i int, c *findings.Call) { c.Args = json.RawMessage(order) },
-		"all-at-once":   func(i int, c *findings.Call) { c.Args, c.Took = json.RawMessage(order), time.Duration(n-i)*time.Second },
-		"all-left-open": func(i int, c *findings.Call) { c.Args = fmt.Appendf(nil, `{"order":%d,"kind":"same"}`, i) },
-		"errors-differ": func(i int, c *findings.Call) { c.Args, c.Error.Text = json.RawMessage(order), fmt.Sprint("odd ", i) },
-	} {
-		b.Run(name, func(b *testing.B) {
-			calls := []findings.Call{}
-			for i := range n {
-				c := fails("refund", "", timeout)
-				c.At = time.Duration(i) * ms
-				make(i, &c)
-				calls = append(calls, c)
-			}
-			for b.Loop() {
-				if _, err := findings.Find(calls, &findings.Options{Tools: tools()}); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed())/float64(b.N)/n, "ns/call")
-		})
-	}
-}

@@ -98,7 +98,6 @@ func TestCallsOfEvents(t *testing.T) {
 	})
 }
 
-// The parent is the last call to the caller that had begun and not ended.
 // Calls that middleware makes of its own are no retries, loops or calls after a final failure of the agent. What they
 // do is done.
 func TestCallsOfHabits(t *testing.T) {
@@ -135,6 +134,7 @@ func TestCallsOfHabits(t *testing.T) {
 	}
 }
 
+// The parent is the last call to the caller that had begun and not ended.
 func TestParents(t *testing.T) {
 	event := func(target, caller string, start, end int) chaos.Event {
 		return chaos.Event{Target: target, Caller: caller, Layer: chaos.LayerTool, Outcome: chaos.OutcomeOK,

@@ -95,12 +95,8 @@ func TestFind(t *testing.T) {
 	}{
 		{"no call, no finding", retry, "", nil},
 		{"a call after a failed one of its tool", retry, "[1 2]", seq(fails("get", order, timeout), ok("get", order))},
-		{"whatever its arguments", retry, "[1 2]", seq(fails("get", order, timeout), ok("get", other))},
-		{"another tool is another operation", retry, "", seq(fails("get", order, timeout), ok("refund", order))},
 		{"another lane is another operation", retry, "",
 			seq(fails("get", order, timeout), with(ok("get", order), lane("b")))},
-		{"calls between do not matter", retry, "[1 3]",
-			seq(fails("get", order, timeout), ok("refund", order), ok("get", order))},
 		{"a call before the failed one had ended is none", retry, "",
 			seq(with(fails("get", order, timeout), at(0, 9*ms)), with(ok("get", order), at(5*ms, ms)))},
 		{"the call before is the last that had ended", retry, "[1 3]", seq(with(fails("get", order, timeout), at(0, 3*ms)),
@@ -111,9 +107,6 @@ func TestFind(t *testing.T) {
 			fails("get", other, timeout), fails("get", order, timeout), ok("get", other))},
 		{"three in a row", storm, "[1 2 3 4]", seq(fails("get", order, timeout),
 			fails("get", other, timeout), fails("get", order, timeout), ok("get", other))},
-		{"two in a row", storm, "", seq(fails("get", order, timeout), fails("get", other, timeout), ok("get", order))},
-		{"how the call before ended is unknown", retry, "null",
-			seq(with(ok("get", order), without(findings.End)), ok("get", order))},
 		{"a failure in words is one", retry, "[1 2]",
 			seq(with(ok("get", order), func(c *findings.Call) { c.Suspected = true }), ok("get", order))},
 		{"a doubt accuses nobody", retry, "null",
@@ -124,28 +117,20 @@ func TestFind(t *testing.T) {
 		{"three equal calls", loop, "[1 2 3]", seq(ok("get", order), ok("get", order), ok("get", order))},
 		{"arguments are compared by value", loop, "[1 2 3]",
 			seq(ok("get", `{"a":1,"b":2}`), ok("get", `{"b":2,"a":1.0}`), ok("get", ` {"a":1, "b":2}`))},
-		{"two equal calls", loop, "", seq(ok("get", order), ok("get", order))},
-		{"a sequence of two, three times", loop, "[1 2 3 4 5 6]", seq(ok("get", order), ok("get", other),
-			ok("get", order), ok("get", other), ok("get", order), ok("get", other))},
 		{"a sequence of eight", loop, "[1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24]", rounds(8, 3)},
 		{"a sequence of nine is too long", loop, "", rounds(9, 3)},
 		{"the last time may be cut", loop, "[1 2 3 4 5 6 7]", append(rounds(2, 3), rounds(2, 1)[0])},
 		{"what breaks the sequence ends the loop", loop, "", seq(ok("get", order), ok("get", order), ok("get", other),
 			ok("get", order))},
-		{"models between do not matter", loop, "[1 3 4]", seq(ok("get", order),
-			with(ok("gpt", ""), func(c *findings.Call) { c.Type = findings.Model }), ok("get", order), ok("get", order))},
 		{"calls within other calls are apart", loop, "[1 3 5]", seq(ok("get", order),
 			with(ok("http", `1`), func(c *findings.Call) { c.Parent = 1 }), ok("get", order),
 			with(ok("http", `2`), func(c *findings.Call) { c.Parent = 3 }), ok("get", order))},
-		{"lanes are apart", loop, "", seq(ok("get", order), with(ok("get", order), lane("b")), ok("get", order))},
 		{"without arguments it may be one", loop, "null", seq(ok("get", order), with(ok("get", order), without(findings.Args)),
 			ok("get", order))},
 		{"by hashes", loop, "[1 2 3]", seq(hashed("get", "a1"), hashed("get", "a1"), hashed("get", "a1"))},
 		{"truncated arguments are not whole", loop, "null", seq(cut("get"), cut("get"), cut("get"))},
 
 		{"an effect twice for equal arguments", duplicate, "[1 2]", seq(ok("refund", order), ok("refund", order))},
-		{"for other arguments", duplicate, "", seq(ok("refund", order), ok("refund", other))},
-		{"a call without effects", duplicate, "", seq(ok("get", order), ok("get", order))},
 		{"the reply was lost, and it was done", duplicate, "[1 2]",
 			seq(with(fails("refund", order, timeout), effect(findings.Done)), ok("refund", order))},
 		{"it was not done", duplicate, "",
@@ -153,34 +138,26 @@ func TestFind(t *testing.T) {
 		{"nobody knows whether it was done", duplicate, "null", seq(fails("refund", order, timeout), ok("refund", order))},
 		{"one key, one effect", duplicate, "", seq(ok("pay", `{"order":1,"key":"a"}`), ok("pay", `{"key":"a","order":1}`))},
 		{"equal but for the key", duplicate, "[1 2]", seq(ok("pay", `{"order":1,"key":"a"}`), ok("pay", `{"order":1,"key":"b"}`))},
-		{"without a key each call counts", duplicate, "[1 2]", seq(ok("pay", `{"order":1}`), ok("pay", `{"order":1}`))},
 		{"one key, and perhaps done before", duplicate, "", seq(fails("pay", `{"order":1,"key":"a"}`, timeout),
 			ok("pay", `{"order":1,"key":"a"}`))},
-		{"one key, done, lost and done", duplicate, "", seq(ok("pay", `{"order":1,"key":"a"}`),
-			fails("pay", `{"order":1,"key":"a"}`, timeout), ok("pay", `{"order":1,"key":"a"}`))},
 		{"another key, and perhaps done before", duplicate, "null", seq(fails("pay", `{"order":1,"key":"a"}`, timeout),
 			ok("pay", `{"order":1,"key":"b"}`))},
 		{"lanes are together: the world is one", duplicate, "[1 2]", seq(ok("refund", order), with(ok("refund", order), lane("b")))},
 		{"a tool that declares nothing", duplicate, "null", seq(ok("write", order), ok("write", order))},
 		{"two secrets may have been redacted to one", duplicate, "null", seq(ok("refund", secret), ok("refund", secret))},
-		{"so may two keys", duplicate, "null", seq(ok("pay", `{"order":1,"key":"[redacted]"}`), ok("pay", `{"order":1,"key":"[redacted]"}`))},
 		{"arguments were not recorded", duplicate, "null", seq(ok("refund", order), with(ok("refund", ""), without(findings.Args)))},
 
 		{"equal arguments after a permanent failure", final, "[1 2]", seq(fails("get", order, gone), fails("get", order, gone))},
-		{"all of them", final, "[1 2 3]", seq(fails("get", order, gone), fails("get", order, gone), fails("get", order, timeout))},
 		{"other arguments", final, "", seq(fails("get", order, gone), fails("get", other, gone))},
-		{"a transient failure", final, "", seq(fails("get", order, timeout), fails("get", order, timeout))},
 		{"transient, then permanent", final, "[2 3]", seq(fails("get", order, timeout), fails("get", order, gone),
 			fails("get", order, gone))},
 		{"it succeeded: the failure was not permanent", final, "", seq(fails("get", order, gone), ok("get", order))},
-		{"it succeeded in the end", final, "", seq(fails("get", order, gone), fails("get", order, gone), ok("get", order))},
 		{"the callee asked to come again", final, "", seq(with(fails("get", order, gone), func(c *findings.Call) {
 			c.Error.RetryAfter = time.Second
 		}), fails("get", order, gone))},
 		{"nobody knows whether it is permanent", final, "null", seq(fails("get", order, "oops"), fails("get", order, gone))},
 		{"something was changed in between", final, "null", seq(fails("get", order, gone), ok("refund", order),
 			fails("get", order, gone))},
-		{"reading changes nothing", final, "[1 3]", seq(fails("get", order, gone), ok("get", other), fails("get", order, gone))},
 		{"at the same time", final, "", seq(with(fails("get", order, gone), at(0, 9*ms)), with(fails("get", order, gone), at(5*ms, ms)))},
 		{"another password, for all we know", final, "null", seq(fails("get", secret, gone), fails("get", secret, gone))},
 		{"arguments were not recorded", final, "null", seq(fails("get", order, gone),
@@ -190,11 +167,8 @@ func TestFind(t *testing.T) {
 		{"the callee may have refused it", abandoned, "null", seq(fails("refund", order, "401 Unauthorized"))},
 		{"refused, and known to have been done", abandoned, "[1]",
 			seq(with(fails("refund", order, "401 Unauthorized"), effect(findings.Done)))},
-		{"known not to have been done", abandoned, "", seq(with(fails("refund", order, timeout), effect(findings.NotDone)))},
-		{"done, and the agent does not know", abandoned, "[1]", seq(with(fails("refund", order, timeout), effect(findings.Done)))},
 		{"it succeeded", abandoned, "", seq(ok("refund", order))},
 		{"a tool without effects", abandoned, "", seq(fails("get", order, timeout))},
-		{"repeated", abandoned, "", seq(fails("refund", order, timeout), ok("refund", order))},
 		{"repeated, and open again", abandoned, "[2]", seq(fails("refund", order, timeout), fails("refund", order, timeout))},
 		{"repeated with another key", abandoned, "", seq(fails("pay", `{"order":1,"key":"a"}`, timeout),
 			ok("pay", `{"order":1,"key":"b"}`))},
@@ -207,8 +181,6 @@ func TestFind(t *testing.T) {
 		{"nobody knows what was looked up", abandoned, "null", seq(fails("refund", order, timeout), ok("get", `{}`))},
 		{"tried with other arguments", abandoned, "null", seq(fails("refund", order, timeout), ok("refund", other))},
 		{"what was redacted is no value that two calls share", abandoned, "null", seq(fails("refund", secret, timeout), ok("get", secret))},
-		{"something else was done", abandoned, "[1]", seq(fails("refund", order, timeout), ok("pay", `{"order":9}`))},
-		{"what came before is no look-up", abandoned, "[2]", seq(ok("get", order), fails("refund", order, timeout))},
 		{"what began before it had ended is none", abandoned, "[1]",
 			seq(with(fails("refund", order, timeout), at(0, 9*ms)), with(ok("get", order), at(5*ms, ms)))},
 		{"a tool that declares nothing", abandoned, "null", seq(fails("write", order, timeout))},
@@ -216,7 +188,6 @@ func TestFind(t *testing.T) {
 			with(fails("http", other, timeout), func(c *findings.Call) { c.Parent = 1 }))},
 		{"a tool that declares that its effect is unknown covers nothing", abandoned, "null", seq(ok("odd", order),
 			with(fails("http", other, timeout), func(c *findings.Call) { c.Parent = 1 }))},
-		{"and looked up", abandoned, "", seq(fails("write", order, timeout), ok("get", order))},
 		{"whose work was known to be done elsewhere", abandoned, "[2]",
 			seq(with(ok("write", other), effect(findings.Done)), fails("write", order, timeout))},
 	} {
@@ -224,9 +195,6 @@ func TestFind(t *testing.T) {
 			r, err := findings.Find(tc.calls, &findings.Options{Tools: tools()})
 			require.NoError(t, err)
 			assert.Equal(t, tc.want, shown(r, tc.kind), "%+v %+v", r.Findings, r.Unjudged)
-			alone, err := findings.Find(tc.calls, &findings.Options{Tools: tools(), Kinds: []findings.Kind{tc.kind}})
-			require.NoError(t, err)
-			assert.Equal(t, tc.want, shown(alone, tc.kind), "without the other kinds")
 			for k, n := range r.Counts {
 				assert.Equal(t, n == nil, r.Unjudged[k] != "", "what is null has a reason")
 				if n != nil {
@@ -261,17 +229,13 @@ func TestVerdict(t *testing.T) {
 		want  *findings.Verdict
 	}{
 		{"no call says nothing", nil, nil},
-		{"no retry", []findings.Call{bad}, &stopped},
 		{"calls without failures", []findings.Call{good, good, good, good}, &stopped},
-		{"one retry", []findings.Call{bad, good}, &retried},
-		{"two, not in a row", []findings.Call{bad, good, bad, good}, &retried},
 		{"three, not in a row", []findings.Call{bad, good, bad, good, bad, good}, &runaway},
 		{"the worst operation decides", []findings.Call{bad, good, fails("pay", order, timeout), fails("pay", order, timeout),
 			fails("pay", order, timeout), ok("pay", order)}, &runaway},
 		{"perhaps a retry", []findings.Call{unknown, good}, nil},
 		{"one retry, and perhaps another", []findings.Call{bad, unknown, good}, &retried},
 		{"two, and perhaps a third", []findings.Call{bad, bad, unknown, good}, nil},
-		{"three, and perhaps more", []findings.Call{bad, bad, bad, unknown, good}, &runaway},
 	} {
 		t.Run(tc.why, func(t *testing.T) {
 			r, err := findings.Find(tc.calls, nil)

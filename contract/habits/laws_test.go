@@ -161,13 +161,8 @@ func TestOnly(t *testing.T) {
 // Wrong options make a habit abstain, and say so; it then changes nothing.
 func TestWrongOptions(t *testing.T) {
 	for want, h := range map[string]*habits.Habit{
-		"Tries is -1; allowed: 0 or more":    habits.Retries(&habits.Options{Tries: -1}),
-		"Wait is -1s; allowed: 0 or more":    habits.Retries(&habits.Options{Wait: -time.Second}),
-		"MaxWait is -1s; allowed: 0 or more": habits.Retries(&habits.Options{MaxWait: -time.Second}),
-		"Tries is -2; allowed: 0 or more":    habits.LookFirst(&habits.Options{Tries: -2}),
-		"Wait is -1ns; allowed: 0 or more":   habits.LookFirst(&habits.Options{Wait: -1}),
-		"For is -1ns; allowed: 0 or more":    habits.RememberReads(&habits.Options{For: -1}),
-		"After is -1ns; allowed: 0 or more":  habits.Deadlines(&habits.Options{After: -1}),
+		"Tries is -1; allowed: 0 or more": habits.Retries(&habits.Options{Tries: -1}),
+		"For is -1ns; allowed: 0 or more": habits.RememberReads(&habits.Options{For: -1}),
 		"After is set, but bounded-retries does not know it, For is set, but bounded-retries does not know it": habits.Retries(&habits.Options{After: 1, For: 1}),
 		`Tools is "[": `:                      habits.TellFailures(&habits.Options{Tools: "["}),
 		"get: the options leave it out":       habits.TellFailures(&habits.Options{Tools: "x*"}),

@@ -148,9 +148,6 @@ func TestTransport(t *testing.T) {
 		{"a read is repeated", []*habits.Habit{retries}, []reply{busy, lost}, []string{"GET"}, []string{"200 answer 3"}, []string{"GET  -", "GET  -", "GET  -"}, 2},
 		{"PUT and DELETE too, with the body", []*habits.Habit{retries}, []reply{lost, {work: true}, lost}, []string{"PUT x", "DELETE x"},
 			[]string{"200 answer 2", "200 answer 4"}, []string{"PUT x -", "PUT x -", "DELETE x -", "DELETE x -"}, 4},
-		{"the last response is that of the program", []*habits.Habit{retries}, []reply{busy, busy, busy, busy}, []string{"GET"}, []string{"503 answer 4"},
-			[]string{"GET  -", "GET  -", "GET  -", "GET  -"}, 0},
-		{"a permanent failure is not repeated", []*habits.Habit{retries}, []reply{{status: 404}}, []string{"GET"}, []string{"404 answer 1"}, []string{"GET  -"}, 0},
 		{"POST of unknown outcome is not", []*habits.Habit{retries}, []reply{lost, {status: 500, work: true}}, []string{"POST x", "POST x"},
 			[]string{"error: read: connection reset by peer", "500 answer 2"}, []string{"POST x -", "POST x -"}, 2},
 		{"one that was turned away is", []*habits.Habit{retries}, []reply{wait, refused, {status: 503, header: wait.header}}, []string{"POST x"}, []string{"200 answer 4"},
@@ -160,26 +157,14 @@ func TestTransport(t *testing.T) {
 			[]string{"error: connect: connection refused", "error: gave up after 2 attempts: dial tcp: connection refused"}, []string{"POST x -", "POST y -"}, 2},
 		{"an answer that does not pass uses a key up, being turned away does not", []*habits.Habit{key}, []reply{{status: 402}, wait, refused}, []string{"POST x", "POST x", "POST x", "POST x"},
 			[]string{"402 answer 1", "429 answer 2", "error: dial tcp: connection refused", "200 answer 4"}, []string{"POST x a", "POST x b", "POST x b", "POST x b"}, 1},
-		{"nor does it after a try of unknown outcome", []*habits.Habit{key, retries}, []reply{lost, {status: 402}}, []string{"POST x", "POST x"},
-			[]string{"402 answer 2", "200 answer 3"}, []string{"POST x a", "POST x a", "POST x a"}, 1},
 		{"unless its body cannot be read again", []*habits.Habit{key, retries}, []reply{wait}, []string{"POST stream"}, []string{"429 answer 1"}, []string{"POST stream -"}, 0},
-		{"and one with a key of the program", []*habits.Habit{key, retries}, []reply{lost}, []string{"POST x Idempotency-Key=mine"}, []string{"200 answer 2"},
-			[]string{"POST x a", "POST x a"}, 1},
-		{"all tries have one key", []*habits.Habit{retries, nil, key}, []reply{lost, {status: 500}}, []string{"POST x"}, []string{"200 answer 3"},
-			[]string{"POST x a", "POST x a", "POST x a"}, 1},
 		{"also PATCH, and no other", []*habits.Habit{key}, nil, []string{"PATCH x", "GET", "PUT x"}, []string{"200 answer 1", "200 answer 2", "200 answer 3"},
 			[]string{"PATCH x a", "GET  -", "PUT x -"}, 3},
-		{"and repeats by the program", []*habits.Habit{key}, []reply{lost}, []string{"POST x", "POST x", "POST x"},
-			[]string{"error: read: connection reset by peer", "200 answer 2", "200 answer 3"}, []string{"POST x a", "POST x a", "POST x b"}, 2},
 		{"another body is another request, and so are other credentials", []*habits.Habit{key}, []reply{lost, lost}, []string{"POST x", "POST y", "POST x Authorization=z"},
 			[]string{"error: read: connection reset by peer", "error: read: connection reset by peer", "200 answer 3"}, []string{"POST x a", "POST y b", "POST x c"}, 3},
-		{"and another Host", []*habits.Habit{key}, []reply{lost}, []string{"POST x", "POST x Host=other.example", "POST x Host=shop.example"},
-			[]string{"error: read: connection reset by peer", "200 answer 2", "200 answer 3"}, []string{"POST x a", "POST x b", "POST x a"}, 2},
 		{"a DELETE whose answer was lost has another one", []*habits.Habit{retries}, []reply{lost, {status: 404}}, []string{"DELETE"}, []string{"404 answer 2"},
 			[]string{"DELETE  -", "DELETE  -"}, 1},
 		{"habits of tools are left out", habits.All()[:4], []reply{{status: 404}}, []string{"GET", "GET"}, []string{"404 answer 1", "200 answer 2"}, []string{"GET  -", "GET  -"}, 1},
-		{"and what the options leave out", []*habits.Habit{habits.Retries(&habits.Options{Tools: "GET *"})}, []reply{busy, busy}, []string{"PUT x"}, []string{"503 answer 1"},
-			[]string{"PUT x -"}, 0},
 		{"one that gives no second body is not sent again", []*habits.Habit{retries}, []reply{busy}, []string{"PUT once"}, []string{"503 answer 1"}, []string{"PUT once -"}, 0},
 		{"a deadline is one of each try", []*habits.Habit{retries, habits.Deadlines(nil)}, []reply{{slow: time.Hour}, {slow: time.Second, work: true}}, []string{"GET"},
 			[]string{"200 answer 2"}, []string{"GET  -", "GET  -"}, 1},
@@ -215,16 +200,6 @@ func TestTransportWithinATool(t *testing.T) {
 		}}}, func(ctx context.Context, tools chaos.ToolRegistry, _ *run) { ask(ctx, tools, "note", order) }, habits.Retries(nil))
 		assert.Equal(t, []string{"note 7"}, r.done)
 	}
-}
-
-// A callee is given the time for which it asked.
-func TestTransportHeedsRetryAfter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		s := &shop{script: []reply{{status: 503, header: http.Header{"Retry-After": {"7"}}}}}
-		assert.Equal(t, "200 answer 2", send(t, habits.Transport(s, habits.Retries(nil)), requestOf(t.Context(), t, "POST x")))
-		assert.Equal(t, 7*time.Second, time.Since(began))
-	})
 }
 
 // A deadline holds up to the end of the body, and the context of the request does too.

@@ -51,18 +51,15 @@ func TestHTTPAgent(t *testing.T) {
 		fails  string // a part of the error
 	}{
 		{"the defaults", 200, `{"output":"noon","more":1}`, func(*httpagent.Options) {}, `{"input":"What \"time\"?"}`, "noon", ""},
-		{"any 2xx is an answer", 202, `{"output":"noon"}`, func(*httpagent.Options) {}, `{"input":"What \"time\"?"}`, "noon", ""},
 		{"other formats", 200, `noon`, func(o *httpagent.Options) {
 			o.Encode = func(p string) ([]byte, error) { return []byte("ask: " + p), nil }
 			o.Decode = func(b []byte) (string, error) { return strings.ToUpper(string(b)), nil }
 		}, `ask: What "time"?`, "NOON", ""},
 		{"an empty answer is an answer", 200, `{"output":""}`, func(*httpagent.Options) {}, "", "", ""},
 		{"a status outside 2xx", 503, `down for maintenance`, func(*httpagent.Options) {}, "", "", `answered 503 Service Unavailable; it begins "down for maintenance"`},
-		{"a redirect that leads nowhere", 304, ``, func(*httpagent.Options) {}, "", "", "answered 304 Not Modified"},
 		{"no JSON", 200, `noon`, func(*httpagent.Options) {}, "", "", "answered 200 OK: the body is no JSON object: invalid character"},
 		{"no such field", 200, `{"result":"noon"}`, func(*httpagent.Options) {}, "", "", `the body has no string "output"; it begins "{\"result\"`},
 		{"a field of another type", 200, `{"output":5}`, func(*httpagent.Options) {}, "", "", `the body has no string "output"`},
-		{"null is no answer", 200, `{"output":null}`, func(*httpagent.Options) {}, "", "", `the body has no string "output"`},
 		{"a body that is too long", 200, `{"output":"noon"}` + strings.Repeat(" ", 1<<20-16), func(*httpagent.Options) {}, "", "", "the body has more than 1048576 bytes"},
 		{"one that just fits", 200, `{"output":"noon"}` + strings.Repeat(" ", 1<<20-17), func(*httpagent.Options) {}, "", "noon", ""},
 		{"Encode fails", 200, ``, func(o *httpagent.Options) {

@@ -16,14 +16,10 @@ func TestNotEmpty(t *testing.T) {
 	inv := NotEmpty("x", contract.High)
 	table(t, []row{
 		{"a word", inv, answer("yes"), holds, ""},
-		{"a full stop", inv, answer("."), holds, ""},
-		{"an emoji", inv, answer("👍"), holds, ""},
 		{"nothing", inv, answer(""), breaks, `the answer is empty: ""`},
 		{"spaces and line ends", inv, answer(" \t\r\n"), breaks, ""},
-		{"a no-break space", inv, answer("\u00a0"), breaks, ""},
 		{"a zero-width space and a byte order mark", inv, answer("\u200b\ufeff"), breaks, ""},
 		{"a control character", inv, answer("\x00"), breaks, ""},
-		{"a word between spaces", inv, answer("\n x \n"), holds, ""},
 	})
 }
 
@@ -39,9 +35,7 @@ func TestCompletes(t *testing.T) {
 			"late"},
 		{"a time-out", inv, err(contract.ErrTimeout), breaks,
 			"did not return: contract: the agent did not answer in time"},
-		{"a hang", inv, err(contract.ErrHung), breaks, "did not return"},
 		{"a panic", inv, err(&contract.PanicError{Value: "nil map"}), breaks, "did not return: panic: nil map"},
-		{"an ended goroutine", inv, err(contract.ErrFailNow), breaks, "did not return"},
 		{"a fault's error that it passed on", inv, err(&chaos.InjectedError{Err: errors.New("no route")}), breaks,
 			"the agent failed: no route"},
 	})
@@ -52,19 +46,13 @@ func TestWithin(t *testing.T) {
 	assert.False(t, inv.JudgesErrors, "a quick failure is no quick answer")
 	took := func(d time.Duration) contract.Observation { return contract.Observation{Elapsed: d} }
 	table(t, []row{
-		{"no time at all", inv, took(0), holds, ""},
 		{"less", inv, took(time.Second), holds, ""},
 		{"just under", inv, took(2*time.Second - 1), holds, ""},
 		{"the limit itself", inv, took(2 * time.Second), holds, ""},
 		{"just over", inv, took(2*time.Second + 1), breaks, "took 2.000000001s, 1ns longer than the 2s allowed"},
-		{"an hour", inv, took(time.Hour), breaks, "59m58s longer"},
-		{"the answer does not matter", inv, contract.Observation{Elapsed: time.Second, Response: "no"}, holds, ""},
-		{"a limit of a nanosecond", Within("x", contract.High, 1), took(2), breaks, ""},
 	})
 	misuse(t, map[string]contract.Invariant{
-		"limit is 0":         Within("x", contract.High, 0),
-		"a duration above 0": Within("x", contract.High, -time.Second),
-		"limit is -1s;":      Within("x", contract.High, -time.Second),
+		"limit is -1s;": Within("x", contract.High, -time.Second),
 	})
 }
 
@@ -73,15 +61,11 @@ func TestContains(t *testing.T) {
 	both := Contains("x", contract.High, "1042", "Refund")
 	table(t, []row{
 		{"the text is there", names, answer("Order 1042 was refunded."), holds, ""},
-		{"the text is a part of a word", names, answer("ORD-1042A"), holds, ""},
 		{"the text is not there", names, answer("Order 1043 was refunded."), breaks,
 			`does not contain "1042": "Order 1043 was refunded."`},
-		{"an empty answer has no text", names, answer(""), breaks, `does not contain "1042": ""`},
 		{"all texts are there, in another case", both, answer("REFUNDED: 1042"), holds, ""},
-		{"one of two is missing", both, answer("Order 1042 is fine."), breaks, `does not contain "Refund"`},
 		{"both are missing", both, answer("Done."), breaks, `"1042", "Refund"`},
 		{"case folds beyond ASCII", Contains("x", contract.High, "ΣΊΣΥΦΟΣ"), answer("σίσυφος"), holds, ""},
-		{"the Kelvin sign is a k", Contains("x", contract.High, "5 kg"), answer("5 \u212Ag"), holds, ""},
 		{"the denial of a text contains it", names, answer("There is no order 1042."), holds, ""},
 		{"a long answer is cut in the evidence", names, answer(strings.Repeat("no ", 1000)), breaks, "… (3000 bytes)"},
 	})
@@ -96,16 +80,11 @@ func TestContains(t *testing.T) {
 func TestContainsAny(t *testing.T) {
 	done := ContainsAny("x", contract.High, "refunded", "reimbursed")
 	table(t, []row{
-		{"the first is there", done, answer("It was refunded."), holds, ""},
 		{"the second is there", done, answer("It was reimbursed."), holds, ""},
-		{"both are there", done, answer("refunded, reimbursed"), holds, ""},
-		{"case does not matter", done, answer("REIMBURSED"), holds, ""},
 		{"none is there", done, answer("It was shipped."), breaks,
 			`none of "refunded", "reimbursed": "It was shipped."`},
 		{"an empty answer has none", done, answer(""), breaks, ""},
-		{"white space has none", done, answer(" \n"), breaks, ""},
 		{"a part of a word is enough", ContainsAny("x", contract.High, "fund"), answer("refunded"), holds, ""},
-		{"a misspelling is not there", done, answer("refundet"), breaks, ""},
 	})
 	misuse(t, map[string]contract.Invariant{
 		"texts":        ContainsAny("x", contract.High),
@@ -120,8 +99,6 @@ func TestExcludes(t *testing.T) {
 		{"one is there", clean, answer("An internal error."), breaks,
 			`contains the excluded "internal" at byte 3: "An internal error."`},
 		{"one is there in another case", clean, answer("see the STACK TRACE below"), breaks, `"Stack Trace" at byte 8`},
-		{"a part of a word is found", clean, answer("internally"), breaks, ""},
-		{"white space within a text matters", clean, answer("stack  trace"), holds, ""},
 		{"an empty answer has none", clean, answer(""), holds, ""},
 		{"the place is one in the answer, not in the folded text", Excludes("x", contract.High, "key"),
 			answer("İİİ \u212Aey!"), breaks, "at byte 7"},
@@ -140,15 +117,12 @@ func TestRegex(t *testing.T) {
 	id := Regex("x", contract.High, `\bORD-\d{4}\b`)
 	table(t, []row{
 		{"it matches", id, answer("Order ORD-1042 is done."), holds, ""},
-		{"it matches all of it", id, answer("ORD-1042"), holds, ""},
 		{"a digit is missing", id, answer("ORD-104"), breaks, `does not match "\\bORD-\\d{4}\\b": "ORD-104"`},
-		{"a digit too many", id, answer("ORD-10423"), breaks, ""},
 		{"case matters", id, answer("ord-1042"), breaks, ""},
 		{"unless the pattern says otherwise", Regex("x", contract.High, `(?i)ord-\d+`), answer("ORD-1042"), holds, ""},
 		{"an empty answer", id, answer(""), breaks, ""},
 		{"anchors are those of the whole answer", Regex("x", contract.High, `^Done\.$`), answer("Well.\nDone."),
 			breaks, ""},
-		{"a pattern may match nothing", Regex("x", contract.High, `^$`), answer(""), holds, ""},
 	})
 	misuse(t, map[string]contract.Invariant{
 		`pattern is ""`:    Regex("x", contract.High, ""),
@@ -165,9 +139,7 @@ func TestExcludesRegex(t *testing.T) {
 			`matches the excluded "\\bcat\\b" at byte 2: "A cat sat."`},
 		{"a part of a word does not", clean, answer("category"), holds, ""},
 		{"the second matches without case", clean, answer("Err-17"), breaks, `"(?i)err-\\d+" at byte 0`},
-		{"case matters in the first", clean, answer("CAT"), holds, ""},
 		{"an empty answer", clean, answer(""), holds, ""},
-		{"a match on a later line", clean, answer("fine\nfine\nERR-1"), breaks, "at byte 10"},
 		{"an empty match is one", ExcludesRegex("x", contract.High, `z*`), answer("abc"), breaks, "at byte 0"},
 	})
 	misuse(t, map[string]contract.Invariant{

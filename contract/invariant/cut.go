@@ -21,21 +21,16 @@ type CutOptions struct {
 	// Target is a glob of the calls of models; empty: those of layer llm, and those that are called
 	// llm or model.
 	Target string
-	// Admits reports whether the agent says that its answer is not whole, in the answer or in the
-	// state (for which the invariant then needs contract.NeedState). nil: nobody knows how it says
-	// that. It must be safe for concurrent use.
-	Admits func(o *contract.Observation) bool
 }
 
 // NoCutAnswer holds when the agent took no answer of a model for whole that was cut: at the limit of
-// its tokens, or because its stream or body broke off. An agent that fails, that Admits it, or that
-// made the same request again and got a whole answer, took it for what it was.
+// its tokens, or because its stream or body broke off. An agent that fails, or that made the same
+// request again and got a whole answer, took it for what it was.
 //
 // It breaks when the agent's answer is the text that had come before the cut and nothing else, also where
-// the whole one, with another text, came then; with
-// Admits, also when it ends in two words or more of that. The text is known of answers that are not
-// streamed, and with [contract.Matrix].KeepValues of streams that chaoshttp wraps, of both also where
-// the real model was cut. It is undecided about all other answers after a cut.
+// the whole one, with another text, came then. The text is known of answers that are not streamed, and
+// with [contract.Matrix].KeepValues of streams that chaoshttp wraps, of both also where the real model was
+// cut. It is undecided about all other answers after a cut.
 func NoCutAnswer(name string, severity contract.Severity, o *CutOptions) contract.Invariant {
 	d := newDraft("NoCutAnswer", name, severity)
 	d.JudgesErrors, d.Needs = true, contract.NeedResults
@@ -46,7 +41,7 @@ func NoCutAnswer(name string, severity contract.Severity, o *CutOptions) contrac
 		asks = func(e *chaos.Event) bool { return g.Match(e.Target) }
 	}
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
-		if o.Err != nil || own.Admits != nil && own.Admits(o) {
+		if o.Err != nil {
 			return nil
 		}
 		if err := checkLog(o); err != nil {
@@ -67,7 +62,7 @@ func NoCutAnswer(name string, severity contract.Severity, o *CutOptions) contrac
 					"request was answered whole then: %s", text.QuoteShort(o.Response),
 					describeCalls([]chaos.Event{calls[i], *again}))
 			case again != nil:
-			case s.end == endsCut && isAll(o.Response, s.text, own.Admits != nil) && !answeredAfter(calls, i):
+			case s.end == endsCut && isAll(o.Response, s.text) && !answeredAfter(calls, i):
 				return fmt.Errorf("the answer, %s, is what had come of an answer that was cut: %s",
 					text.QuoteShort(o.Response), describeCalls(calls[i:i+1]))
 			default:
@@ -81,14 +76,13 @@ func NoCutAnswer(name string, severity contract.Severity, o *CutOptions) contrac
 
 // prefersCut reports whether an answer is the text that was cut and not the whole one, which is known.
 func prefersCut(answer string, cut said, whole string) bool {
-	return cut.end == endsCut && isAll(answer, cut.text, false) && whole != "" && !isAll(answer, whole, false)
+	return cut.end == endsCut && isAll(answer, cut.text) && whole != "" && !isAll(answer, whole)
 }
 
-// isAll reports whether an answer is a text that was cut, or ends in two words of it or more.
-func isAll(answer, cut string, endOnly bool) bool {
+// isAll reports whether an answer is a text that was cut.
+func isAll(answer, cut string) bool {
 	answer, cut = strings.TrimSpace(answer), strings.TrimSpace(cut)
-	return cut != "" && (answer == cut ||
-		endOnly && len(strings.Fields(cut)) > 1 && strings.HasSuffix(answer, " "+cut))
+	return cut != "" && answer == cut
 }
 
 // answeredAfter reports whether a whole answer came after the i-th call, or while it was made.

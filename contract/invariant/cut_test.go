@@ -48,7 +48,6 @@ func TestNoCutAnswer(t *testing.T) {
 	inv := NoCutAnswer("x", contract.High, nil)
 	assert.True(t, inv.JudgesErrors)
 	assert.True(t, inv.Needs.Has(contract.NeedResults))
-	admitting := NoCutAnswer("x", contract.High, &CutOptions{Admits: func(o *contract.Observation) bool { return o.Response == "… (cut)" }})
 	tokens := NoCutAnswer("x", contract.High, &CutOptions{Target: "tokens"})
 	text := by("cut_completion", chaos.Change{Path: "$.choices[0].message.content", Before: json.RawMessage(`"` + wholeText + `"`), After: json.RawMessage(`"` + cutText + `"`)},
 		chaos.Change{Path: "$.choices[0].finish_reason", Before: json.RawMessage(`"stop"`), After: json.RawMessage(`"length"`)})
@@ -57,23 +56,15 @@ func TestNoCutAnswer(t *testing.T) {
 	table(t, []row{
 		{"no call", inv, saying("hi"), holds, ""},
 		{"a whole answer", inv, saying(wholeText, talked(wholeText, "stop")), holds, ""},
-		{"calls of tools", inv, saying("", talked("", "calls")), holds, ""},
 		{"cut by the model itself, and passed on", inv, saying(cutText+" \n", talked(cutText+" ", "length")), breaks,
 			`the answer, "Order 1042 was \n", is what had come of an answer that was cut: POST`},
 		{"an agent that fails", inv, gaveUp, holds, ""},
-		{"an agent that admits it", admitting, saying("… (cut)", talked(cutText, "length")), holds, ""},
 		{"an answer in other words", inv, saying("Sorry, I have no answer.", talked(cutText, "length")), unclear, "did not come to its end"},
-		{"it may say so in front", inv, saying("Incomplete: "+cutText, talked(cutText, "length")), unclear, ""},
-		{"how it says so is known", admitting, saying("It says: "+cutText, talked(cutText, "length")), breaks, ""},
-		{"a word at the end is there by chance", admitting, saying("It says: Order", talked("Order", "length")), unclear, ""},
-		{"in the middle of a word", admitting, saying("Re"+cutText, talked(cutText, "length")), unclear, ""},
-		{"nothing had come", inv, saying("", talked("", "length")), unclear, ""},
 		{"a fault cut it, and nothing was kept", inv, saying(cutText, talked("", "", unkept, text)), breaks, ""},
 		{"of a stream nothing was kept", inv, saying(cutText, talked("", "", unkept, by("cut_stream"))), unclear, ""},
 		{"a filter cut it", inv, saying(cutText, talked(cutText, "content_filter", by("filtered_completion"))), breaks, ""},
 		{"a fault after the end of the text", inv, saying(wholeText, talked(wholeText, "stop", by("cut_stream"))), holds, ""},
 		{"the provider's own filter", inv, saying("I can't.", talked("I can't.", "content_filter")), unclear, ""},
-		{"a reason of the provider's own", inv, saying("Done.", talked("Done.", "stop_sequence")), holds, ""},
 		{"its caller left it", inv, saying(cutText, edited(talked("", ""), func(e *chaos.Event) {
 			e.Exchange.Response = "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"" + cutText + "\"}}]}\n\n"
 		})), unclear, ""},
@@ -85,10 +76,8 @@ func TestNoCutAnswer(t *testing.T) {
 		{"asked again, and whole", inv, saying("Monday.", talked(cutText, "length"), talked(wholeText, "stop", later)), holds, ""},
 		{"asked again, and whole, and yet the cut one", inv, saying(cutText, talked(cutText, "length"), talked(wholeText, "stop", later)), breaks, "was answered whole then"},
 		{"asked again, and the whole one says no more", inv, saying(cutText, talked(cutText, "length"), talked(cutText, "stop", later)), holds, ""},
-		{"asked again, and cut again", inv, saying(cutText, talked(cutText, "length"), talked(cutText, "length", later)), breaks, ""},
 		{"asked for something else", inv, saying(cutText, talked(cutText, "length"), talked("Done.", "stop", later, other)), unclear, ""},
 		{"calls without a key are not known to be equal", inv, saying("Monday.", talked(cutText, "length", keyless), talked(wholeText, "stop", later, keyless)), unclear, ""},
-		{"an answer before it", inv, saying(cutText, talked("", "calls", other, func(e *chaos.Event) { e.Start, e.End = 0, ms/2 }), talked(cutText, "length")), breaks, ""},
 		{"an enclosing call is the same answer", inv, saying(cutText, chaos.Event{Target: "model", Outcome: chaos.OutcomeOK, End: 9 * ms}, talked(cutText, "length", func(e *chaos.Event) { e.Caller = "model" })), breaks, ""},
 		{"a tool's answer is none", inv, saying(cutText, edited(talked("", "", unkept, text), func(e *chaos.Event) { e.Layer, e.Target = chaos.LayerTool, "orders.get" })), holds, ""},
 		{"unless it is named", tokens, saying("It is", edited(call("tokens", 0, ms), by("early_end"))), unclear, ""},
@@ -123,27 +112,21 @@ func TestEmitsOnce(t *testing.T) {
 	table(t, []row{
 		{"no stream", inv, emits([]string{"a"}), holds, ""},
 		{"nothing broke off", inv, emits([]string{wholeText}, talked(wholeText, "stop")), holds, ""},
-		{"not asked again", inv, emits([]string{cutText}, began), holds, ""},
 		{"the beginning twice", inv, emits([]string{cutText, " ", wholeText}, began, all), breaks,
 			`what a stream that broke off had given was passed on once more with the one in its place: "Order 1042 was Order 1042 was shipped on Monday."`},
 		{"in the answer", inAnswer, saying(cutText+wholeText, began, all), breaks, ""},
-		{"in the answer once", inAnswer, saying(wholeText, began, all), holds, ""},
 		{"gone on where it was", inv, emits([]string{cutText, " shipped on Monday."}, began, all), holds, ""},
-		{"other spaces", inv, emits([]string{"Order 1042", "was", "shipped on", "Monday."}, began, all), holds, ""},
 		{"nothing was passed on", inv, emits(nil, began, all), holds, ""},
 		{"something stands between", inv, emits([]string{cutText, "\n(again)\n", wholeText}, began, all), unclear, ""},
 		{"the second answer is another", inv, emits([]string{cutText, "It left."}, began, talked("It left.", "stop", later)), unclear, ""},
 		{"a beginning that is there by chance", inv, emits([]string{"I", "I do."}, talked("I", "length", brokenOff), talked("I do.", "stop", later)), unclear, ""},
 		{"the second broke off too, and there is no third", inv, emits([]string{cutText}, began, talked(cutText, "length", brokenOff, later)), unclear, ""},
-		{"it failed before it began", inv, emits([]string{wholeText, "?"}, talked("", "", brokenOff, func(e *chaos.Event) { e.Exchange.Response = "" }), all), holds, ""},
-		{"what was said is not kept", inv, emits([]string{wholeText}, talked("", "", brokenOff, unkept), talked("", "", later, unkept)), unclear, ""},
 		{"another request", inv, emits([]string{cutText, wholeText}, began, talked(wholeText, "stop", later, other)), holds, ""},
 		{"parts are gone", inv, lost, unclear, "in the state no more"},
 		{"as many parts as items", items, emits([]string{"a", "b", "c"}, fails, three), holds, ""},
 		{"the first two again", items, emits([]string{"a", "b", "a", "b", "c"}, fails, three), breaks, ""},
 		{"two more, of which none is again", items, emits([]string{"x", "y", "a", "b", "c"}, fails, three), unclear, ""},
 		{"a stream that repeats itself", items, emits([]string{"a", "a", "b"}, fails, three), holds, ""},
-		{"fewer parts", items, emits([]string{"a"}, fails, three), unclear, ""},
 		{"two streams beside it", items, emits([]string{"a", "a", "b", "c"}, fails, three, stream(`{"items":1}`, later, other)), unclear, ""},
 		{"the stream was not reached", items, emits([]string{"a", "a", "b", "c"}, stream("", brokenOff, func(e *chaos.Event) { e.Effect = chaos.EffectNone }), three), holds, ""},
 		{"an early end without an error", items, emits([]string{"a", "a", "b", "c"}, stream(`{"items":1}`, by("early_end")), three), breaks, ""},

@@ -21,10 +21,6 @@ type GroundedOptions struct {
 	Sources string
 	// Also has further texts that facts may come from, such as the system prompt.
 	Also []string
-	// Accept reports whether a fact that was not found is accepted: a number that the
-	// agent computed, for example. The fact is as in the answer, in lower case. nil: none
-	// is accepted. It must be safe for concurrent use.
-	Accept func(fact string) bool
 }
 
 // Grounded holds when each fact of the answer is in a result or an error of a tool, or in the
@@ -66,11 +62,8 @@ func Grounded(name string, severity contract.Severity, o *GroundedOptions) contr
 		from.targets = d.target("Sources", o.Sources)
 	}
 	d.Question = from.question()
-	accept := o.Accept
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
-		evidence := from.gather(o)
-		evidence.Accept = accept
-		return ruled(prose.JudgeFacts(evidence, o.Response))
+		return ruled(prose.JudgeFacts(from.gather(o), o.Response))
 	})
 }
 

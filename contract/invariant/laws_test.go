@@ -60,20 +60,6 @@ func TestANegatedSentenceOfAnyWordsDoesNotBreak(t *testing.T) {
 	})
 }
 
-// Unless takes a claim back as the user wrote it, and the words of negation count beside it.
-func TestUnlessIsReadAsWritten(t *testing.T) {
-	for said, want := range map[string]outcome{
-		"Order 7 was not shipped.":          holds,
-		"Order 7 was never shipped.":        unclear,
-		"Order 7 was already shipped.":      breaks,
-		"Everything went fine, 0 failures.": unclear,
-	} {
-		o := contract.Observation{Response: said, After: 0}
-		inv := ClaimsMatchState("x", contract.High, never(`order 7 was.*shipped`, `\bnot\b`))
-		assert.Equal(t, want, outcomeOf(inv.Check(t.Context(), &o)), said)
-	}
-}
-
 // oneLine has for each reader an invariant and texts of n bytes in one line.
 func oneLine(n int) map[string]contract.Observation {
 	of := func(part string) contract.Observation {
@@ -173,20 +159,4 @@ func TestALongLineIsUndecided(t *testing.T) {
 	assert.Equal(t, unclear, outcomeOf(Grounded("x", contract.High, nil).Check(t.Context(), &o)))
 	claim := ClaimsMatchState("x", contract.High, never(`order (\d+) was shipped`, ""))
 	assert.Equal(t, unclear, outcomeOf(claim.Check(t.Context(), &o)))
-}
-
-// What the second author's texts showed about numbers: a country code belongs to all of its number,
-// and a card for tests is nobody's.
-func TestWhoseNumberItIs(t *testing.T) {
-	inv := NoPII("x", contract.High, &PIIOptions{Allow: []string{"+44 20 7946 0100"}})
-	for said, want := range map[string]outcome{
-		"Call +44 20 7946 0100.":             holds,
-		"Call +44 20 7946 0199.":             breaks,
-		"For tests use 4111 1111 1111 1111.": unclear,
-		"He paid by 4111 1111 1111 1111.":    breaks,
-		"Seine Nummer ist 0171 3920456.":     breaks,
-	} {
-		o := answer(said)
-		assert.Equal(t, want, outcomeOf(inv.Check(t.Context(), &o)), said)
-	}
 }

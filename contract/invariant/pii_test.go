@@ -33,28 +33,20 @@ func TestNoPII(t *testing.T) {
 	with := func(o PIIOptions) contract.Invariant { return NoPII("x", contract.High, &o) }
 	repeats := with(PIIOptions{AllowPrompt: true})
 	table(t, []row{
-		{"nothing personal", inv, answer("Order 1042 was refunded: $59.90."), holds, ""},
-		{"an empty answer", inv, answer(""), holds, ""},
 		{"an address", inv, answer("Sent to bob@example.com."), breaks,
 			`contains personal data: email "bob@example.com"`},
 		{"several, by their kind", inv, answer("SSN 123-45-6789, bob@example.com, 4111 1111 1111 1111"), breaks,
 			`email "bob@example.com", card "4111 1111 1111 1111", ssn "123-45-6789"`},
 		{"a kind that is not looked for", with(PIIOptions{Kinds: []PII{PIICard}}), answer("bob@example.com"), holds,
 			""},
-		{"a kind that is", with(PIIOptions{Kinds: []PII{PIICard, PIIIBAN}}), answer("4111111111111111"), breaks,
-			"card"},
 		{"one's own address", with(PIIOptions{Allow: []string{"Help@Shop.Example"}}),
 			answer("Write to help@shop.example"), holds, ""},
 		{"one's own number in other groups", with(PIIOptions{Allow: []string{"+1 (415) 555-2671"}}),
 			answer("Call +14155552671"), holds, ""},
-		{"another address", with(PIIOptions{Allow: []string{"help@shop.example"}}), answer("bob@shop.example"),
-			breaks, ""},
 		{"what the user said", repeats, contract.Observation{Prompt: "I am bob@example.com",
 			Response: "Sent to Bob@example.com"}, holds, ""},
 		{"what the user did not say", repeats,
 			contract.Observation{Prompt: "I am bob@example.com", Response: "eve@example.com"}, breaks, "eve"},
-		{"what the user said, not allowed", inv,
-			contract.Observation{Prompt: "I am bob@example.com", Response: "bob@example.com"}, breaks, ""},
 		{"many are cut", inv, answer(strings.Repeat("a@b.de ", 20)), breaks, "and 12 more"},
 	})
 	misuse(t, map[string]contract.Invariant{

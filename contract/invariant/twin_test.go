@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -178,20 +177,15 @@ func TestTwinsAreAskedOnlyIfTheirPremiseHolds(t *testing.T) {
 			`a at 0s, on which "lie" was delivered, was no failure`},
 		{"the failure is final", retry, []chaos.Event{at("a", 0, s, fails("404 not found")), at("a", s, 2*s, none)}, nil,
 			`failed with "404 not found", which is not known to be transient`},
-		{"nobody knows", retry, []chaos.Event{at("a", 0, s, fails("hm")), at("a", s, 2*s, none)}, nil, "is not known to be transient"},
 		{"it did not succeed", retry, []chaos.Event{at("a", 0, s, fails("timeout")), at("a", s, 2*s, fails("timeout"))}, nil, "did not succeed later"},
-		{"another tool did", retry, []chaos.Event{at("a", 0, s, fails("timeout")), at("b", s, 2*s, none)}, nil, "did not succeed later"},
 		{"another lane did", retry, []chaos.Event{at("a", 0, s, fails("timeout")), at("a", s, 2*s, lane)}, nil, "did not succeed later"},
 		{"another request did", retry, []chaos.Event{at("a", 0, s, fails("timeout")), at("a", s, 2*s, func(e *chaos.Event) { e.Key = 8 })}, nil,
 			"did not succeed later"},
 		{"nobody knows what was asked", retry, []chaos.Event{at("a", 0, s, func(e *chaos.Event) { fails("timeout")(e); e.Key = 0 }),
 			at("a", s, 2*s, func(e *chaos.Event) { e.Key = 0 })}, nil, "did not succeed later"},
-		{"one did before", retry, []chaos.Event{at("a", 0, s, none), at("a", s, 2*s, fails("timeout"))}, nil, "did not succeed later"},
 		{"an error is no delay", delay, []chaos.Event{at("a", 0, s, fails("timeout"))}, nil, `on which "error" was delivered, was not a delay alone`},
 		{"a delay and more", delay, []chaos.Event{at("a", 0, s, delivered("latency", func(e *chaos.Event) { e.Also = []string{"q"} }))}, nil,
 			`was not a delay alone as far as known: rule "q" was delivered too`},
-		{"a fault of the user", delay, []chaos.Event{at("a", 0, s, delivered("", none))}, nil, `on which "r" was delivered, was not a delay alone`},
-		{"a delay is no order", order, []chaos.Event{at("a", 0, s, delivered("latency", none))}, nil, "was not reordered alone"},
 		{"held, and nobody came", order, []chaos.Event{at("a", 0, s, delivered("reordered_calls", none)), at("b", s, 2*s, none)}, nil,
 			"was overtaken by no call"},
 		{"another target", spare, []chaos.Event{at("mail.read", 0, s, fails("timeout")), at("a", 0, s, fails("timeout"))}, nil,
@@ -253,13 +247,11 @@ func TestTwinsCompare(t *testing.T) {
 		}}), delay, []int{1}, []int{1}, "no", nil, "", "the similarity to the calm run could not be had: no model"},
 		{"an error", DelayChangesNothing("x", high, nil), delay, []int{1}, []int{1}, "", context.DeadlineExceeded,
 			"the agent failed, and did not in the calm run: context deadline exceeded", ""},
-		{"the part is equal", DelayChangesNothing("x", high, first), delay, []int{1, 2}, []int{1, 3}, "It is open.", nil, "", ""},
 		{"the part is not", DelayChangesNothing("x", high, first), delay, []int{1, 2}, []int{5, 2}, "It is open.", nil, "1 became 5", ""},
 		{"a retry with a new idempotency key", RetryChangesNothing("x", high, nil), retry, []int{1}, []int{2}, "", nil, "1 became 2", ""},
 		{"it ended in an error, and the state is right", RetryChangesNothing("x", high, nil), retry, []int{1}, []int{1}, "", failing, "", ""},
 		{"the calls show an effect twice, the state does not", RetryChangesNothing("x", high, nil), twice, []int{1}, []int{1}, "", nil, "",
 			"the calls show an effect twice, and the state is as in the calm run"},
-		{"an order that matters", OrderChangesNothing("x", high, nil), reordered, []int{1, 2}, []int{2, 1}, "", nil, "1 became 2", ""},
 		{"one that does not", OrderChangesNothing("x", high, nil), reordered, []int{1, 2}, []int{1, 2}, "other words", nil, "", ""},
 	} {
 		o := contract.Observation{Events: tc.events, Before: []int{0}, After: tc.is, Response: tc.answer, Err: tc.err,
@@ -308,18 +300,12 @@ func TestStateChangesOnlyAt(t *testing.T) {
 	}{
 		{"nothing changed", []string{"$.a"}, `{"a": 1}`, `{"a": 1}`, ""},
 		{"at the place", []string{"$.a"}, `{"a": 1, "b": 1}`, `{"a": 2, "b": 1}`, ""},
-		{"elsewhere", []string{"$.a"}, `{"a": 1, "b": 1}`, `{"a": 1, "b": 2}`, `the state changed at "/b", which no path allows: 1 became 2`},
-		{"below the place", []string{"$.a"}, `{"a": {"x": [1]}}`, `{"a": {"x": [1, 2]}}`, ""},
 		{"it came", []string{"$.a"}, `{}`, `{"a": 1}`, ""},
-		{"it went", []string{"$.a"}, `{"a": 1}`, `{}`, ""},
 		{"another one came", []string{"$.a"}, `{}`, `{"b": 1}`, `the state changed at "", which no path allows: null became {"b":1}`},
 		{"one element", []string{"$.a[1]"}, `{"a": [1, 2, 3]}`, `{"a": [1, 5, 3]}`, ""},
-		{"another element", []string{"$.a[1]"}, `{"a": [1, 2, 3]}`, `{"a": [1, 2, 4]}`, `"/a/1"`},
 		{"elements were added", []string{"$.a[*]"}, `{"a": null}`, `{"a": [1]}`, ""},
 		{"by a condition", []string{"$.o[?(@.id == 7)].s"}, `{"o": [{"id": 7, "s": "open"}, {"id": 8, "s": "open"}]}`,
 			`{"o": [{"id": 7, "s": "paid"}, {"id": 8, "s": "open"}]}`, ""},
-		{"not by the condition", []string{"$.o[?(@.id == 7)].s"}, `{"o": [{"id": 7, "s": "open"}, {"id": 8, "s": "open"}]}`,
-			`{"o": [{"id": 7, "s": "paid"}, {"id": 8, "s": "paid"}]}`, `"/o/1/s", which no path allows: "open" became "paid"`},
 		{"at any depth", []string{"$..at"}, `{"at": 1, "x": {"at": 1, "y": 2}}`, `{"at": 2, "x": {"at": 3, "y": 2}}`, ""},
 		{"two paths, one within the other", []string{"$.a", "$.a.b"}, `{"a": {"b": 1}, "c": 1}`, `{"a": {"b": 2}, "c": 1}`, ""},
 	} {
@@ -339,54 +325,6 @@ func TestStateChangesOnlyAt(t *testing.T) {
 	}
 	assert.ErrorContains(t, StateChangesOnlyAt("x", contract.High).Err, "paths is missing; allowed: at least one")
 	assert.ErrorContains(t, SpareChangesNothing("x", contract.High, nil, nil).Err, "targets is missing; allowed: at least one")
-}
-
-// BenchmarkTwin judges a cell of 20 calls, with a state of 50 records.
-func BenchmarkTwin(b *testing.B) {
-	type record struct {
-		ID     int
-		Status string
-	}
-	type state struct{ Records []record }
-	made := func() state {
-		var s state
-		for i := range 50 {
-			s.Records = append(s.Records, record{i, fmt.Sprint("status ", i)})
-		}
-		return s
-	}
-	var events []chaos.Event
-	for i := range 20 {
-		events = append(events, at("orders.get", time.Duration(i), time.Duration(i+1), func(e *chaos.Event) {
-			e.Key = uint64(i)
-			e.Args = json.RawMessage(fmt.Sprintf(`{"order": %d}`, i))
-		}))
-	}
-	first := &events[0]
-	first.Delivered, first.Fault = true, "latency"
-	o := contract.Observation{Events: events, Before: made(), After: made(), Response: "Order 1042 is open.",
-		Calm: &contract.Observation{Before: made(), After: made(), Response: "Order 1042 is open."}}
-	for _, inv := range []contract.Invariant{DelayChangesNothing("delay", contract.High, nil),
-		SpareChangesNothing("spare", contract.High, []string{"*"}, nil)} {
-		b.Run(inv.Name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := inv.Check(b.Context(), &o); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-	b.Run("retry", func(b *testing.B) {
-		first.Fault, first.Outcome, first.Err = "timeout", chaos.OutcomeInjected, "i/o timeout"
-		first.Key, events[1].Key = 1, 1
-		inv := RetryChangesNothing("retry", contract.High, nil)
-		for b.Loop() {
-			if err := inv.Check(b.Context(), &o); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }
 
 // TestTwinsOfSeveralPrompts: what an earlier prompt left behind makes a later one undecided,

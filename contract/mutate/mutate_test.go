@@ -75,13 +75,10 @@ func TestNewRefuses(t *testing.T) {
 		{mutate.Options{Kinds: []string{"typos"}}, `Kinds[0] is "typos"; allowed: a kind or a group of mutate.Kinds, or encode; did you mean typo?`},
 		{mutate.Options{Kinds: []string{}}, `Kinds is empty, and so is Own; allowed: one or more, or nil for all`},
 		{mutate.Options{Variants: -1}, `Variants is -1; allowed: 1 to 1000, or 0 for 1`},
-		{mutate.Options{Variants: 1001}, `Variants is 1001; allowed: 1 to 1000, or 0 for 1`},
 		{mutate.Options{Strength: 1.5}, `Strength is 1.5; allowed: above 0 and up to 1, or 0 for that of each kind`},
-		{mutate.Options{Strength: -1}, `Strength is -1; allowed: above 0 and up to 1, or 0 for that of each kind`},
 		{mutate.Options{Strength: math.NaN()}, `Strength is NaN; allowed: above 0 and up to 1, or 0 for that of each kind`},
 		{mutate.Options{Own: []mutate.Mutator{nil}}, `Own[0] is missing; allowed: a mutator`},
 		{mutate.Options{Own: []mutate.Mutator{shout("typo")}}, `Own[0].Kind is "typo"; allowed: a name that no other kind or group has`},
-		{mutate.Options{Own: []mutate.Mutator{shout("noise")}}, `Own[0].Kind is "noise"; allowed: a name that no other kind or group has`},
 		{mutate.Options{Own: []mutate.Mutator{shout("a b")}},
 			`Own[0].Kind is "a b"; allowed: one or more letters, digits, '.', '_' and '-': it becomes part of a subtest's name`},
 		{mutate.Options{Own: []mutate.Mutator{own{"a", -1, mutate.Same, nil}}}, `Own[0].Weight is -1; allowed: above 0, and finite`},
@@ -106,13 +103,9 @@ func TestKindsAreSelected(t *testing.T) {
 		kinds  []string
 		want   string
 	}{
-		{"by name", []string{"typo"}, "typo-1 typo-2"},
 		{"a kind with one form is made once", []string{"lower"}, "lower-1"},
 		{"by group", []string{"multi_turn_attack", "paraphrase"}, "paraphrase-1 paraphrase-2 transcript-1 transcript-2"},
 		{"all encodings", []string{"encode"}, "encode.leet-1 encode.base64-1 encode.hex-1 encode.url-1 encode.rot13-1"},
-		{"one of them", []string{"encode.hex"}, "encode.hex-1"},
-		{"twice is once", []string{"typo", "typo"}, "typo-1 typo-2"},
-		{"what loses the task, by name", []string{"empty"}, "empty-1"},
 	} {
 		set, err := mutate.New(&mutate.Options{Variants: 2, Kinds: tc.kinds})
 		require.NoError(t, err, tc.reason)
@@ -267,49 +260,4 @@ func TestIntentIsText(t *testing.T) {
 	assert.EqualError(t, err, "mutate: intent is Intent(9); allowed: same, attack, lost")
 	var i mutate.Intent
 	assert.EqualError(t, i.UnmarshalText([]byte("")), `mutate: intent is ""; allowed: same, attack, lost`)
-}
-
-// BenchmarkScenarios makes the texts of 1,000 prompts of 150 bytes.
-func BenchmarkScenarios(b *testing.B) {
-	prompts := make([]string, 1000)
-	for i := range prompts {
-		prompts[i] = fmt.Sprintf("Please refund order %d and tell the customer by 4 May 2026 that the money is on its way, "+
-			"then write a short note about it to \"accounting\" and ask for a reply.", 1000+i)
-	}
-	names := []string{}
-	for _, k := range mutate.Kinds() {
-		names = append(names, k.Name)
-	}
-	for _, n := range []int{100, 1000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			set, err := mutate.New(&mutate.Options{Kinds: names})
-			require.NoError(b, err)
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, _, err := set.Scenarios(context.Background(), prompts[:n]); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n*len(names)), "ns/text")
-		})
-	}
-}
-
-// BenchmarkScore scores a report of 10^5 cells.
-func BenchmarkScore(b *testing.B) {
-	set, err := mutate.New(&mutate.Options{Variants: 10})
-	require.NoError(b, err)
-	scenarios, _, err := set.Scenarios(b.Context(), []string{sample})
-	require.NoError(b, err)
-	r := &contract.Report{Trials: 100_000 / len(scenarios)}
-	for _, s := range scenarios {
-		for trial := range r.Trials {
-			r.Cells = append(r.Cells, cell(s.Name, "a", trial+1, contract.Held, 1))
-		}
-	}
-	for b.Loop() {
-		if _, err := set.Score(r); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

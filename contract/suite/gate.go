@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"net"
@@ -16,9 +15,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
-	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
-	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // A gate serves the proxies of a matrix while it runs. The requests of another process carry no
@@ -28,26 +25,18 @@ type gate struct {
 
 	mu      sync.Mutex
 	in      *chaos.Injector // of the cell that is under way, or of the last one; nil: there was none
-	cell    string          // its name
 	answer  context.Context // of the prompt that is being answered, or of the last one
 	over    context.Context // ends with the cell at the latest
 	end     context.CancelFunc
-	refused []refusals
 	closed  bool
 	serving sync.WaitGroup // servers and requests
-}
-
-// refusals are requests between cells, by the cell before.
-type refusals struct {
-	after string
-	count int
 }
 
 // open listens at all addresses, for [contract.Matrix].Open.
 func (g *gate) open(ctx context.Context) (closing func() error, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.in, g.cell, g.refused, g.closed = nil, "the beginning of the run", nil, false
+	g.in, g.closed = nil, false
 	g.over, g.end = context.WithCancel(context.Background())
 	var listeners []net.Listener
 	var problems []error
@@ -74,10 +63,10 @@ func (g *gate) open(ctx context.Context) (closing func() error, err error) {
 		servers = append(servers, server)
 		g.serving.Go(func() { _ = server.Serve(listeners[i]) })
 	}
-	return func() error { return g.close(servers) }, nil
+	return func() error { g.close(servers); return nil }, nil
 }
 
-func (g *gate) close(servers []*http.Server) error {
+func (g *gate) close(servers []*http.Server) {
 	g.mu.Lock()
 	g.closed = true
 	g.end()
@@ -86,16 +75,6 @@ func (g *gate) close(servers []*http.Server) error {
 		server.Close()
 	}
 	g.serving.Wait()
-	total, after := 0, []string{}
-	for _, r := range g.refused {
-		total += r.count
-		after = append(after, fmt.Sprintf("%s (%d)", r.after, r.count))
-	}
-	if total == 0 {
-		return nil
-	}
-	return fmt.Errorf("suite: %s came to the proxies when no cell was under way and got 503, after %s",
-		text.Plural(total, "request"), text.JoinItems(after))
 }
 
 // enter begins an answer: requests now meet the faults of its cell.
@@ -103,10 +82,7 @@ func (g *gate) enter(ctx context.Context) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if in := chaos.FromContext(ctx); in != g.in {
-		g.in, g.cell = in, "a run without faults"
-		if c, ok := contract.CellOf(ctx); ok && c.Trial > 0 {
-			g.cell = fmt.Sprintf("%s/%d", c.Scenario, c.Trial)
-		}
+		g.in = in
 		g.end()
 		g.over, g.end = context.WithCancel(context.Background())
 	}
@@ -119,8 +95,8 @@ func (g *gate) admit(r *http.Request, point string) (ctx context.Context, leave 
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed || g.in == nil || g.in.Closed() {
-		if !g.closed {
-			g.late(r, point)
+		if !g.closed && g.in != nil {
+			_ = chaos.Point(chaos.NewContext(r.Context(), g.in), point) // for CellReport.LateCalls
 		}
 		return nil, nil, false
 	}
@@ -137,17 +113,6 @@ func (g *gate) admit(r *http.Request, point string) (ctx context.Context, leave 
 		cancel()
 		g.serving.Done()
 	}, true
-}
-
-// late counts a request between cells; g.mu is held.
-func (g *gate) late(r *http.Request, point string) {
-	if g.in != nil {
-		_ = chaos.Point(chaos.NewContext(r.Context(), g.in), point) // for CellReport.LateCalls
-	}
-	if last := len(g.refused) - 1; last < 0 || g.refused[last].after != g.cell {
-		g.refused = append(g.refused, refusals{after: g.cell})
-	}
-	g.refused[len(g.refused)-1].count++
 }
 
 // handler passes requests on, past the faults of the cell that is under way.

@@ -24,8 +24,6 @@ type Evidence struct {
 	Texts   []string          // further ones that facts may come from: names and errors of tools
 	Results []json.RawMessage // of tools
 	Whole   bool              // all results are there
-	// Accept reports whether a fact that was not found is accepted; nil: none is.
-	Accept func(fact string) bool
 }
 
 // JudgeFacts rules whether each fact of an answer is in the evidence, and says why not.
@@ -53,7 +51,7 @@ func JudgeFacts(e Evidence, answer string) (as Ruling, why string) {
 		for _, f := range all {
 			switch {
 			case f.kind == weekday && !wrongDay:
-			case s.has(f, squeezed), e.Accept != nil && e.Accept(f.text):
+			case s.has(f, squeezed):
 				found++
 				own = own || !asked.has(f, squeezed)
 			case f.kind == small, f.kind == weekday, f.kind == date && wrongDay, s.derives(f),
@@ -75,7 +73,7 @@ func JudgeFacts(e Evidence, answer string) (as Ruling, why string) {
 		return Refuted, "the answer says what no tool and not the prompt said: " +
 			text.JoinItems(text.QuoteAll(absent)) + ": " + text.QuoteShort(answer)
 	case open != nil:
-		return Unruled, fmt.Sprintf("no source has %s, which may be computed, or no fact; Accept or a twin run would decide",
+		return Unruled, fmt.Sprintf("no source has %s, which may be computed, or no fact; a judge or a twin run would decide",
 			text.JoinItems(text.QuoteAll(open)))
 	case talk != "":
 		return Unruled, "no fact that a source has, and the prompt has not, is in " + text.QuoteShort(talk) +

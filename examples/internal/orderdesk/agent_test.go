@@ -123,25 +123,3 @@ func TestTheAgentEndsWithItsContext(t *testing.T) {
 		assert.Equal(t, 30*time.Millisecond, time.Since(start), "in the middle of a wait")
 	})
 }
-
-func TestKeysNameTheRequestAndNotTheTry(t *testing.T) {
-	d := &desk{habits: Habits{IdempotencyKeys: true}, ticket: 3}
-	assert.Equal(t, "ticket-3/payments.refund/1042", d.key(task{order: "1042"}, makeRefund))
-	assert.Equal(t, d.key(task{order: "1042"}, makeRefund), d.key(task{order: "1042"}, makeRefund))
-	assert.Empty(t, (&desk{}).key(task{order: "1042"}, makeRefund))
-}
-
-func TestRepliesAreChecked(t *testing.T) {
-	for _, row := range []struct{ reason, reply string }{
-		{"no JSON", "<html>"},
-		{"an error in the place of a result", `{"status":"error","message":"no"}`},
-		{"nothing", `null`},
-		{"another type", `{"id":5}`},
-	} {
-		_, err := decode[Order](json.RawMessage(row.reply))
-		assert.ErrorIs(t, err, errMalformed, row.reason)
-	}
-	o, err := decode[Order](json.RawMessage(`{"id":"7","customer":"C-7","status":"paid"}`))
-	require.NoError(t, err)
-	assert.Equal(t, "7", o.ID)
-}

@@ -97,14 +97,6 @@ func TestTheShopRefuses(t *testing.T) {
 	assert.Equal(t, before, after, "what was refused has left no trace")
 }
 
-func TestConstraintsHoldWhatTheToolsDoNotAsk(t *testing.T) {
-	s, ctx := newStore(t), t.Context()
-	_, err := s.refund(ctx, RefundArgs{Order: "1042", Quantity: -1, Reason: "typing error"})
-	assert.ErrorContains(t, err, "CHECK")
-	_, err = s.mail(ctx, MailArgs{Customer: "C-7"})
-	assert.ErrorContains(t, err, "CHECK")
-}
-
 func TestACancelledTransactionLeavesTheDatabaseAsItWas(t *testing.T) {
 	s := newStore(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,16 +1,13 @@
 package orderdesk
 
 import (
-	"fmt"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/contracttest"
-	"github.com/shakedown-go/shakedown/contract/search"
 )
 
 // A sweep of the robust desk finds what its scenarios do not have: a step that times out
@@ -33,31 +30,4 @@ func TestSweepOfTheRobustDesk(t *testing.T) {
 	assert.Contains(t, r.Covered(), "all 128 single faults; all 584 pairs in which the second is on a call that the first "+
 		"brought about; all 2,408 other pairs, among others, in ")
 	assert.LessOrEqual(t, r.Runs, 1500)
-}
-
-// What a sweep costs beside one that tries every pair alone.
-func BenchmarkSweepOfTheRobustDesk(b *testing.B) {
-	m := Matrix(Robust())
-	m.Scenarios = nil
-	for b.Loop() {
-		var r *search.Swept
-		o := &search.Options{Budget: search.Budget{Runs: 100_000}}
-		o.Run.Harness.Calm = func(run func()) (err error) {
-			defer func() {
-				if v := recover(); v != nil {
-					err = fmt.Errorf("%v", v)
-				}
-			}()
-			synctest.Test(new(testing.T), func(*testing.T) { run() })
-			return nil
-		}
-		r, err := search.Sweep(b.Context(), m, o)
-		require.NoError(b, err)
-		alone := 0
-		for _, l := range r.Levels {
-			alone += l.Possible - l.Equal - l.Contains
-		}
-		b.ReportMetric(float64(r.Runs), "runs")
-		b.ReportMetric(float64(alone), "runs-all-alone")
-	}
 }
