@@ -17,8 +17,8 @@ import (
 // the corrected rate of answers that hold with its interval by scenario ([stats.Corrected]),
 // and warnings. Where the judge was unsure the rate is two: if all those answers were broken,
 // and if all held. It takes the calibration of the same judge, version and sentence; else it
-// warns and takes one of the same judge and version. That of another judge or version, which
-// errs in its own way, corrects nothing: it is shown with a warning that says so.
+// warns and takes one of the same judge and version. Another judge or version errs in its own
+// way: without a calibration of its own the report says that the judge was not calibrated.
 //
 // The verdict and the score do not change: they are about the cells as they were ruled.
 // Correct may be called again, with all calibrations: it forgets those of the last call.
@@ -45,12 +45,9 @@ func Correct(r *contract.Report, known ...*Calibration) error {
 	}
 	for i := range r.Judges {
 		s := &r.Judges[i]
-		c, warning, other := choose(s, known)
-		if c == nil {
-			s.Calibration = nil
-			continue
-		}
-		if s.Calibration = c.rates(warning); !other {
+		s.Calibration = nil
+		if c, warning := choose(s, known); c != nil {
+			s.Calibration = c.rates(warning)
 			c.correct(s, s.Calibration)
 		}
 	}
@@ -62,33 +59,18 @@ func (c *Calibration) isOf(o *Calibration) bool {
 	return o != nil && c.Judge == o.Judge && c.Version == o.Version && c.Decide == o.Decide
 }
 
-// choose returns the calibration for a judge, with a warning if it is not of that sentence;
-// nil: there is none. other says that it is of another judge or version.
-func choose(s *scoring.JudgeScore, known []*Calibration) (best *Calibration, warning string, other bool) {
+// choose returns the calibration of a judge and version, with a warning if it is not of the sentence that was
+// asked; nil: there is none.
+func choose(s *scoring.JudgeScore, known []*Calibration) (best *Calibration, warning string) {
 	for _, c := range known {
 		if c.Judge == s.Judge && c.Version == s.Version {
 			if c.Decide == s.Decide {
-				return c, "", false
+				return c, ""
 			}
 			best, warning = c, "the calibration is of another sentence than the one that was asked, or of several"
 		}
 	}
-	if best != nil {
-		return best, warning, false
-	}
-	for _, c := range known {
-		if c.Judge == s.Judge {
-			best = c
-		}
-	}
-	if best == nil && len(known) == 1 {
-		best = known[0]
-	}
-	if best == nil {
-		return nil, "", false
-	}
-	return best, fmt.Sprintf("the calibration is of %s, and the judge that was asked is %s: nothing is corrected",
-		judging.NameOf(best.Judge, best.Version), judging.NameOf(s.Judge, s.Version)), true
+	return best, warning
 }
 
 // rates returns what a report shows of a calibration.

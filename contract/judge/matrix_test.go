@@ -221,8 +221,8 @@ func TestReportsShowTheCalibration(t *testing.T) {
 		change func(c *judge.Calibration)
 		want   string
 	}{
-		{func(c *judge.Calibration) { c.Version = "1" }, "the calibration is of script version 1, and the judge that was asked is script version 2: nothing is corrected"},
-		{func(c *judge.Calibration) { c.Judge = "other" }, "the calibration is of other version 2"},
+		{func(c *judge.Calibration) { c.Version = "1" }, "script version 2, was not calibrated"},
+		{func(c *judge.Calibration) { c.Judge = "other" }, "script version 2, was not calibrated"},
 		{func(c *judge.Calibration) { c.Decide = "Another." }, "the calibration is of another sentence than the one that was asked, or of several"},
 		{func(c *judge.Calibration) { c.Sensitivity.Right, c.Specificity.Right = 50, 70 }, "together 1.2, where 1 is a coin"},
 		{func(c *judge.Calibration) { c.Sensitivity.Right, c.Specificity.Right = 30, 70 }, "no better than a coin corrects nothing"},
@@ -233,7 +233,9 @@ func TestReportsShowTheCalibration(t *testing.T) {
 		require.NoError(t, judge.Correct(rep, &bad))
 		assert.Contains(t, written(t, rep), row.want)
 		another := bad.Judge != good.Judge || bad.Version != good.Version
-		assert.Equal(t, !another && bad.Sensitivity.Right > 30, rep.Judges[0].Calibration.Least != nil, row.want)
+		c := rep.Judges[0].Calibration
+		assert.Equal(t, another, c == nil, row.want)
+		assert.Equal(t, !another && bad.Sensitivity.Right > 30, c != nil && c.Least != nil, row.want)
 	}
 	require.NoError(t, judge.Correct(rep, good, &judge.Calibration{Judge: "script", Version: "1", Sample: "x", Date: "2026-04-01"}))
 	assert.Len(t, rep.Judges[0].Calibration.Warnings, 1, "the one that fits is taken")
