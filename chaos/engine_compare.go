@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/shakedown-go/shakedown/internal/blame"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
@@ -92,7 +93,32 @@ func compareOwn(a Comparer, b any) (l likeness) {
 	return unknowable
 }
 
-func sameDocument(a, b []byte) bool { return bytes.Equal(a, b) || jsonhash.Same(a, b) }
+func sameDocument(a, b []byte) bool {
+	return bytes.Equal(a, b) || !differsAtOnce(a, b) && jsonhash.Same(a, b)
+}
+
+// differsAtOnce finds, cheaply, that two documents differ: they are equal up to a
+// place, and there stands another number or a value of another kind. false means
+// that they may still differ.
+func differsAtOnce(a, b []byte) bool {
+	at := blame.Common(a, b)
+	if blame.InString(a[:at]) {
+		return false
+	}
+	x, y := scalar(a, at), scalar(b, at)
+	return len(x) > 0 && len(y) > 0 && jsonhash.Sum(x) != jsonhash.Sum(y)
+}
+
+func scalar(doc []byte, at int) []byte {
+	from, to := at, at
+	for from > 0 && blame.InScalar(doc[from-1]) {
+		from--
+	}
+	for to < len(doc) && blame.InScalar(doc[to]) {
+		to++
+	}
+	return doc[from:to]
+}
 
 // shared reports whether two equal values have memory in common that can be written
 // to: comparing them does not show a change made in place.
