@@ -21,31 +21,6 @@ import (
 	"github.com/shakedown-go/shakedown/contract/report"
 )
 
-// many is a report of scenarios × invariants × trials cells, some with evidence.
-func many(t testing.TB, trials int) *contract.Report {
-	return build(t, "many", trials, deskScenarios, deskInvariants[:5], map[string]outcome{
-		"refund-reply-lost/one-refund": broken("2 refunds", "Done.", lostReply(1)),
-		"notify-slow/*":                undelivered,
-	})
-}
-
-// BenchmarkFormats shows that the cost grows with the cells and no faster.
-func BenchmarkFormats(b *testing.B) {
-	for _, trials := range []int{10, 100, 1000} {
-		r := many(b, trials)
-		for _, f := range formats() {
-			b.Run(fmt.Sprintf("%s/cells=%d", f.ending, len(r.Cells)), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					if err := f.write(io.Discard, r); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-	}
-}
-
 // BenchmarkRunFile writes and reads run files: of cells alone, and with evidence for
 // every cell.
 func BenchmarkRunFile(b *testing.B) {

@@ -214,13 +214,10 @@ func standsText(r *contract.Report, f contract.Field) string {
 	return s + " (" + intervalText(f.Interval, kind) + ")"
 }
 
-// savedText says how many cells a sequential run saved; "" if it was none.
+// savedText says how many cells a run saved; "" if it was not sequential.
 func savedText(r *contract.Report) string {
 	if !r.Sequential {
 		return ""
-	}
-	if r.Saved == 0 {
-		return "The run was sequential, and no trial of a field was left out as not needed. The score counts fields."
 	}
 	return fmt.Sprintf("Fields took trials until they were decided: %s not needed and not run. The score counts fields.",
 		text.Plural(r.Saved, "cell")+text.Noun(r.Saved, " was", " were"))

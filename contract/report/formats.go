@@ -36,16 +36,12 @@ type TextOptions struct {
 	TableLast bool
 }
 
-// Text writes the report for a terminal or a log: the table of scenarios and
-// invariants, the verdict and its numbers, then the broken cells and the reasons of
-// those that were not decided. A broken cell has its prompt, its answer, the
-// delivered faults and the line that reruns it. Cells of an invariant that broke for
-// the same reason are shown once; the other scenarios have a line each. Cells that a
-// defect explains are counted, and the defect is shown; with TableLast it follows them. The
-// first 20 are shown, and the rest is counted: [HTML] has more.
-//
-// What broke without faults comes first, and a note says so: faults say little about an agent that
-// fails without them. The table leaves out scenarios and invariants of which a filter left no cell.
+// Text writes the report for a terminal or a log: the table of scenarios and invariants, the verdict and its
+// numbers, then the broken cells and the reasons of those that were not decided. Cells of an invariant that broke
+// for the same reason are shown once; the other scenarios have a line each. Cells that a defect explains are
+// counted, and the defect is shown; with TableLast it follows them. The first 20 are shown, and the rest is
+// counted: [HTML] has more. What broke without faults comes first. The table leaves out scenarios and invariants
+// of which a filter left no cell.
 func Text(w io.Writer, r *contract.Report, o *TextOptions) error {
 	o = cmp.Or(o, new(TextOptions))
 	if o.Width != 0 && o.Width < minWidth {

@@ -40,13 +40,7 @@ func TestTextKeepsWithinItsWidth(t *testing.T) {
 }
 
 func TestTextBoundsWhatItShowsAndSaysSo(t *testing.T) {
-	outcomes := make(map[string]outcome)
-	for _, w := range deskScenarios[1:] {
-		for _, p := range deskInvariants[:5] {
-			outcomes[w.name+"/"+p.id] = broken("broken in "+w.name, "No.")
-		}
-	}
-	r := build(t, "all broken", 2, deskScenarios, deskInvariants, outcomes)
+	r := manyBroken(t, "No.")
 	out := text(t, r, nil)
 	assert.Equal(t, 20, strings.Count(out, "\n  why "))
 	assert.Contains(t, out, "… and 5 more")

@@ -24,11 +24,10 @@ const (
 // policy forbids that. One script filters by state, scenario, severity and text; without it
 // everything else is there. The page follows the light or dark setting of the reader's system.
 //
-// Every broken field of the table links to its evidence: a picture of the run beside one without
-// faults ([contract.CellReport.Calm]), the answer with what differs and what the reason quotes, and all calls
-// with the faults injected into each. 200 kinds of broken cells are shown so, and 500 other cells
-// that have evidence, folded; trials that broke for the same reason are one kind. The address of a cell is
-// its name behind the #.
+// Every broken field of the table links to its evidence: a picture of the run beside one without faults
+// ([contract.CellReport.Calm]), the answer with what differs and what the reason quotes, and all calls. 200 kinds of
+// broken cells are shown so, and 500 other cells that have evidence, folded. The address of a cell is its name behind
+// the #.
 func HTML(w io.Writer, r *contract.Report) error { return HTMLSince(w, r, nil, "") }
 
 // HTMLSince is [HTML] with what changed since an earlier report: which fields are newly broken,

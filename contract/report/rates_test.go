@@ -215,17 +215,6 @@ func TestARateThatAPassDoesNotWaitFor(t *testing.T) {
 	assert.NotContains(t, junit.String(), "<error")
 }
 
-// A sequential run that saved nothing does not count what it saved.
-func TestASequentialRunThatSavedNothing(t *testing.T) {
-	r := passed(t)
-	r.Sequential = true
-	score(t, r, nil)
-	require.Zero(t, r.Saved)
-	out := text(t, r, &report.TextOptions{Width: 200})
-	assert.Contains(t, out, "* The run was sequential, and no trial of a field was left out as not needed.")
-	assert.NotContains(t, out, "0 cells")
-}
-
 // A broken trial of a rate is skipped, and the rate has a case of its own.
 func TestRatesInJUnit(t *testing.T) {
 	got := map[string]string{}

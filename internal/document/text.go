@@ -296,23 +296,14 @@ func (p *printer) legend(t *Table) {
 	}
 }
 
-// foldName breaks a name into short lines after its '-', '_' and '.'.
-func foldName(name string) []string {
-	var lines []string
-	line := ""
-	for name != "" {
-		part := name[:strings.IndexAny(name, "-_.")+1]
-		part = cmp.Or(part, name)
-		name = name[len(part):]
-		if line != "" && width(line)+width(part) > nameParts {
-			lines = append(lines, line)
-			line = ""
+// foldName breaks a name into short lines, after its '-', '_' and '.' where it can.
+func foldName(name string) (lines []string) {
+	for width(name) > nameParts {
+		head, tail := fold(name, nameParts)
+		if at := strings.LastIndexAny(head, "-_.") + 1; at > 0 {
+			head, tail = head[:at], head[at:]+tail
 		}
-		for line += part; width(line) > nameParts; {
-			head, tail := fold(line, nameParts)
-			lines = append(lines, head)
-			line = tail
-		}
+		lines, name = append(lines, head), tail
 	}
-	return append(lines, line)
+	return append(lines, name)
 }
