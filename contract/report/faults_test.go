@@ -53,6 +53,34 @@ func works(n int) (events []chaos.Event) {
 	return events
 }
 
+func TestEqualFaultsAreOneLine(t *testing.T) {
+	event := func(ordinal uint64, lane, err string) chaos.Event {
+		return chaos.Event{Target: "t", Lane: lane, Ordinal: ordinal, Rule: "r", Fault: "f", Delivered: true, Err: err}
+	}
+	b := &group{cell: &contract.CellReport{Evidence: &contract.Observation{Events: []chaos.Event{
+		event(3, "", "down"), event(0, "", "down"), event(1, "", "down"), event(2, "", "slow"), event(4, "b", "down"), event(6, "", "down"), event(2, "", "down"),
+	}}}}
+	assert.Equal(t, []string{
+		"t, calls 1 to 4, 7: f (rule r), the caller got: down", // with the last, so they are first
+		"t, call 3: f (rule r), the caller got: slow",
+		"t, call 5 in lane b: f (rule r), the caller got: down",
+	}, b.faults(maxFaults))
+	waits := []chaos.Event{event(0, "", "down"), event(1, "", "down"), event(2, "", "down")}
+	waits[0].Spent, waits[1].Spent, waits[2].Spent = 3*time.Second, time.Second, 2*time.Second
+	b.cell.Evidence.Events = waits
+	assert.Equal(t, []string{"t, calls 1 to 3: f (rule r), waited 1s to 3s, the caller got: down"}, b.faults(maxFaults))
+}
+
+func TestNumberedIsShort(t *testing.T) {
+	var odd []int
+	for i := range 100 {
+		odd = append(odd, 2*i+1)
+	}
+	assert.Equal(t, "1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, … and 88 more", numbered(odd))
+	assert.Equal(t, "1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25", numbered(odd[:13]), "one more is as short as the word for it")
+	assert.Equal(t, "1, 2, 4 to 6, 8", numbered([]int{1, 2, 4, 5, 6, 8}), "two in a row are not worth a range")
+}
+
 // What is shown of the groups does not depend on the order in which trials are listed.
 func TestGroupsOfAnInvariantAndAReason(t *testing.T) {
 	cell := func(scenario, invariant string, trial, delivered int, severity contract.Severity, why string) contract.CellReport {
@@ -73,36 +101,48 @@ func TestGroupsOfAnInvariantAndAReason(t *testing.T) {
 		return lines
 	}
 	assert.Equal(t, []string{
-		"calm / i (low): broken in 1 of 2 trials: x", "down in all 2 trials", "slow",
-		"calm / i (low): broken in 1 of 2 trials: y",
+		"calm / i (low): broken in 1 of 2 trials (1): x", "down in all 2 trials", "slow",
+		"calm / i (low): broken in 1 of 2 trials (2): y",
 		"down / j (critical): broken: x",
 		"slow / j (critical): broken in all 2 trials: port 80",
 	}, show(broken(r, newGrid(r))))
 }
 
-// Every delivered call has a line, and those whose work was done come before all others but the last call's.
+// Every delivered call is on exactly one line, and the lines that are shown hide none
+// that did work, unless the last line says so.
 func TestFaultsCountEveryDeliveredCall(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var events []chaos.Event
-		var done, delivered []string
+		delivered, works := 0, 0
 		for i := range rapid.IntRange(0, 60).Draw(t, "events") {
 			e := chaos.Event{Target: "t", Ordinal: uint64(i), Fault: "f", Delivered: rapid.Bool().Draw(t, "delivered")}
 			e.Rule = rapid.SampledFrom([]string{"", "r", "s"}).Draw(t, "rule")
+			e.Err = rapid.SampledFrom([]string{"", "down", "slow", "gone"}).Draw(t, "err")
 			e.Effect = rapid.SampledFrom([]chaos.Effect{chaos.EffectNone, chaos.EffectDone}).Draw(t, "effect")
 			if e.Rule != "" && e.Delivered {
-				delivered = append(delivered, faultLine(&e))
-				if e.Effect == chaos.EffectDone {
-					done = append(done, faultLine(&e))
-				}
+				delivered++
+				works += oneIf(e.Effect == chaos.EffectDone)
 			}
 			events = append(events, e)
 		}
-		o := &contract.Observation{Events: events}
-		lines := faultLines(o)
-		assert.ElementsMatch(t, delivered, lines)
-		assert.Equal(t, append([]string{}, done...), append([]string{}, lines[:len(done)]...))
-		shown := (&group{cell: &contract.CellReport{Evidence: o}}).faults(maxFaults)
-		assert.Len(t, shown, max(1, min(len(lines), maxFaults+1)))
+		c := &contract.CellReport{Evidence: &contract.Observation{Events: events, Response: "it is slow"}}
+		ranked := rankedFaults(c)
+		seen, rest := map[uint64]bool{}, false
+		for _, f := range ranked {
+			assert.False(t, f.weighty && rest, "a fault that did work is behind one that did not")
+			rest = rest || !f.weighty
+			for _, n := range f.calls {
+				assert.False(t, seen[n], "call %d is on two lines", n)
+				seen[n] = true
+			}
+		}
+		assert.Len(t, seen, delivered)
+		shown := (&group{cell: c}).faults(maxFaults)
+		weighty := slices.IndexFunc(ranked, func(f *rankedFault) bool { return !f.weighty })
+		if weighty < 0 {
+			weighty = len(ranked)
+		}
+		assert.GreaterOrEqual(t, len(shown), min(weighty, maxFaults), "of %d that did work", works)
 	})
 }
 
@@ -128,7 +168,9 @@ func TestFaultLine(t *testing.T) {
 		{"many changes are counted", chaos.Event{Target: "t", Fault: "f", Rule: "r", Changes: slices.Repeat([]chaos.Change{change}, 5)},
 			"t, call 1: f (rule r), /total: 1 became 100, /total: 1 became 100, /total: 1 became 100, and 2 more changes"},
 	} {
-		assert.Equal(t, row.want, faultLine(&row.e), row.why)
+		row.e.Delivered = true
+		c := &contract.CellReport{Evidence: &contract.Observation{Events: []chaos.Event{row.e}}}
+		assert.Equal(t, row.want, rankedFaults(c)[0].text, row.why)
 	}
 }
 

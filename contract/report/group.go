@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
@@ -112,7 +113,7 @@ func (b *group) choose() {
 	b.cell = b.places[0].cell
 }
 
-// outcome describes the group, such as "broken in 3 of 5 trials".
+// outcome describes the group, such as "broken in 3 of 5 trials (1, 3, 4)".
 func (b *group) outcome() string {
 	how := "broken" + b.places[0].among()
 	if b.mark == markUnprovoked {
@@ -124,7 +125,8 @@ func (b *group) outcome() string {
 	return how
 }
 
-// among counts the trials, such as " in 3 of 5 trials"; "" for the only one.
+// among describes the trials, such as " in 3 of 5 trials (1, 3, 4)"; "" for the only
+// one.
 func (p *brokenPlace) among() string {
 	switch n := len(p.trials); {
 	case p.ran <= 1:
@@ -132,7 +134,7 @@ func (p *brokenPlace) among() string {
 	case n >= p.ran:
 		return fmt.Sprintf(" in all %d trials", n)
 	default:
-		return fmt.Sprintf(" in %d of %d trials", n, p.ran)
+		return fmt.Sprintf(" in %d of %d trials (%s)", n, p.ran, numbered(p.trials))
 	}
 }
 
@@ -143,8 +145,8 @@ func (b *group) also() []string {
 	for _, p := range b.places[1:] {
 		line := p.scenario + p.among()
 		if p.cell.Evidence != nil {
-			if faults := faultLines(p.cell.Evidence); len(faults) > 0 {
-				line += ": " + faults[0]
+			if ranked := rankedFaults(p.cell); len(ranked) > 0 {
+				line += ": " + ranked[0].text
 			}
 		}
 		lines = append(lines, line)
@@ -153,6 +155,31 @@ func (b *group) also() []string {
 }
 
 func (b *group) why() string { return cmp.Or(b.cell.Why, noReason) }
+
+// numbered formats numbers, three and more in a row as a range. Of many it shows the
+// first.
+func numbered[T uint64 | int](n []T) string {
+	const most = 12 // parts
+	var parts []string
+	for i := 0; i < len(n); {
+		if left := len(n) - i; len(parts) == most && left > 1 {
+			parts = append(parts, fmt.Sprintf("… and %d more", left))
+			break
+		}
+		j := i
+		for j+1 < len(n) && n[j+1] == n[j]+1 {
+			j++
+		}
+		if j-i >= 2 {
+			parts = append(parts, fmt.Sprintf("%d to %d", n[i], n[j]))
+			i = j + 1
+			continue
+		}
+		parts = append(parts, fmt.Sprint(n[i]))
+		i++
+	}
+	return strings.Join(parts, ", ")
+}
 
 // An undecidedGroup holds the cells that ran and were not decided for the same reason, without
 // those whose invariant broke.
@@ -205,24 +232,61 @@ func (u undecidedGroup) outcome() string {
 // maxFaults bounds the lines of a broken cell for its faults.
 const maxFaults = 8
 
-// faultLines describes the faults delivered in a cell, one line each. First are those whose call did
-// its work, and the last that the run met, then the others. Both are in the order of the calls.
-func faultLines(o *contract.Observation) []string {
-	var delivered []*chaos.Event
+// A rankedFault is one line about equal faults of a cell.
+type rankedFault struct {
+	event       *chaos.Event  // the first of them
+	calls       []uint64      // their numbers from 1, as in [when.Nth]
+	least, most time.Duration // that they waited
+	weighty     bool          // the work was done, or it is the last one
+	text        string
+}
+
+// rankedFaults describes the faults delivered in a cell, equal ones on one line. First
+// are those whose call did its work, and the last that the run met, then the others. Both are
+// in the order of the calls.
+func rankedFaults(c *contract.CellReport) []*rankedFault {
+	o := c.Evidence
+	var all []*rankedFault
+	var last *rankedFault
+	byText := make(map[string]*rankedFault)
 	for i := range o.Events {
-		if e := &o.Events[i]; e.Rule != "" && e.Delivered {
-			delivered = append(delivered, e)
+		e := &o.Events[i]
+		if e.Rule == "" || !e.Delivered {
+			continue
 		}
-	}
-	var weighty, others []string
-	for i, e := range delivered {
-		if e.Effect == chaos.EffectDone || i == len(delivered)-1 {
-			weighty = append(weighty, faultLine(e))
-		} else {
-			others = append(others, faultLine(e))
+		key := faultLine(e, "", "")
+		f := byText[key]
+		if f == nil {
+			f = &rankedFault{event: e, least: e.Spent, most: e.Spent}
+			byText[key] = f
+			all = append(all, f)
 		}
+		f.calls = append(f.calls, e.Ordinal+1)
+		f.least, f.most = min(f.least, e.Spent), max(f.most, e.Spent)
+		f.weighty = f.weighty || e.Effect == chaos.EffectDone
+		last = f
 	}
-	return append(weighty, others...)
+	for _, f := range all {
+		f.text = f.line()
+		f.weighty = f.weighty || f == last
+	}
+	slices.SortStableFunc(all, func(a, b *rankedFault) int { return -compareBool(a.weighty, b.weighty) })
+	return all
+}
+
+func (f *rankedFault) line() string {
+	calls, waited := "call ", ""
+	if len(f.calls) > 1 {
+		calls = "calls "
+		slices.Sort(f.calls)
+	}
+	switch {
+	case f.least < f.most:
+		waited = fmt.Sprintf("%v to %v", f.least, f.most)
+	case f.most > 0:
+		waited = f.most.String()
+	}
+	return faultLine(f.event, calls+numbered(f.calls), waited)
 }
 
 // faults describes the faults delivered in the group's cell, one line each, at most so many. A
@@ -239,11 +303,17 @@ func (b *group) faults(most int) []string {
 	if original := c.Evidence.Original; original != nil {
 		lines = append(lines, "the prompt was rewritten; it was: "+cmp.Or(*original, "(empty)"))
 	}
-	all := faultLines(c.Evidence)
-	lines = append(lines, all[:min(most, len(all))]...)
+	left := 0
+	for i, f := range rankedFaults(c) {
+		if i < most {
+			lines = append(lines, f.text)
+		} else {
+			left += len(f.calls)
+		}
+	}
 	switch {
-	case len(all) > most:
-		lines = append(lines, fmt.Sprintf("… and %d more", len(all)-most))
+	case left > 0:
+		lines = append(lines, fmt.Sprintf("… and %d more", left))
 	case len(lines) == 0 && c.Delivered > 0: // the evidence is one prompt of several
 		lines = append(lines, "none in this answer; "+sawFaults(c, " of the cell"))
 	case len(lines) == 0 && c.Layer != "":
@@ -278,10 +348,11 @@ func sawFaults(c *contract.CellReport, of string) string {
 // maxChanges bounds the changed values in one line.
 const maxChanges = 3
 
-// faultLine describes in one line the fault of a call, whose number counts from 1 as in [when.Nth].
-func faultLine(e *chaos.Event) string {
+// faultLine describes in one line the fault of a call, or of several equal ones.
+// waited is how long they waited; "" for not at all.
+func faultLine(e *chaos.Event, calls, waited string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, call %d", e.Target, e.Ordinal+1)
+	b.WriteString(e.Target + ", " + calls)
 	if e.Lane != "" {
 		fmt.Fprintf(&b, " in lane %s", e.Lane)
 	}
@@ -290,8 +361,8 @@ func faultLine(e *chaos.Event) string {
 		fmt.Fprintf(&b, ", with %s", also)
 	}
 	b.WriteString(")")
-	if e.Spent > 0 {
-		fmt.Fprintf(&b, ", waited %v", e.Spent)
+	if waited != "" {
+		b.WriteString(", waited " + waited)
 	}
 	for i, c := range e.Changes {
 		if i == maxChanges {
