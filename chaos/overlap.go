@@ -24,6 +24,11 @@ func (in *Injector) Overlap(rule string) (matched, other Event, ok bool) {
 	}
 	records, _ := in.log.since(0)
 	slices.SortStableFunc(records, func(a, b record) int { return cmp.Compare(a.begun, b.begun) })
+	type fate struct {
+		site    *site
+		matched bool
+	}
+	highest := map[fate]*record{} // by ordinal, so far
 	var under callsUnderWay
 	for k := range records {
 		c := &records[k]
@@ -33,15 +38,26 @@ func (in *Injector) Overlap(rule string) (matched, other Event, ok bool) {
 		under = slices.DeleteFunc(under, func(o *record) bool { return o.ended < c.begun })
 		if counted(c.site) {
 			hit := c.matched(a)
-			at := slices.IndexFunc(under, func(o *record) bool {
-				together := o.site == c.site || a.Group != "" && o.site.lane == c.site.lane && counted(o.site)
-				return together && o.matched(a) != hit && !under.within(c, o)
-			})
+			// A call is counted before it begins: one that was counted earlier and began
+			// later overlapped too.
+			o := highest[fate{c.site, !hit}]
+			if o == nil || o.ordinal < c.ordinal {
+				at := slices.IndexFunc(under, func(o *record) bool {
+					together := o.site == c.site || a.Group != "" && o.site.lane == c.site.lane && counted(o.site)
+					return together && o.matched(a) != hit && !under.within(c, o)
+				})
+				if o = nil; at >= 0 {
+					o = under[at]
+				}
+			}
 			switch {
-			case at >= 0 && hit:
-				return c.event(), under[at].event(), true
-			case at >= 0:
-				return under[at].event(), c.event(), true
+			case o != nil && hit:
+				return c.event(), o.event(), true
+			case o != nil:
+				return o.event(), c.event(), true
+			}
+			if high := highest[fate{c.site, hit}]; high == nil || high.ordinal < c.ordinal {
+				highest[fate{c.site, hit}] = c
 			}
 		}
 		under = append(under, c)
