@@ -234,9 +234,12 @@ func (w *worker) probe(ctx context.Context, shared *worldSource) {
 	if ctx.Err() != nil { // which may be why they differ
 		return
 	}
-	unsound := func(r *run) bool { return r.unsound && len(r.observations) == 0 }
-	if e.probed = !unsound(first) && !unsound(second); !e.probed { // an answer that does not count says nothing
-		return
+	e.probed = true
+	for _, r := range []*run{first, second} {
+		if len(r.observations) == 0 && r.unsound {
+			e.warn(fmt.Sprintf("The state probe found out nothing, because World.Err reported an error: %v", r.undecided))
+			return
+		}
 	}
 	var differ []string
 	if first.answer() != second.answer() {

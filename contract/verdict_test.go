@@ -372,7 +372,6 @@ func TestWorldErrInTheStateProbe(t *testing.T) {
 		}
 	}), nil)
 	assert.Equal(t, []contract.CellState{contract.Inconclusive}, states(r))
-	assert.False(t, r.StateProbed, "it found out nothing")
-	assert.Empty(t, r.Warnings)
+	assert.Equal(t, []string{"The state probe found out nothing, because World.Err reported an error: " + errMiss.Error()}, r.Warnings)
 	assert.Equal(t, 3, n, "asked after each answer: two of the probe, one of the cell")
 }
