@@ -68,9 +68,22 @@ func CellOf(ctx context.Context) (c CellContext, ok bool) {
 	return c, ok
 }
 
+// cellContext is a context with its run, in one allocation.
+type cellContext struct {
+	context.Context
+	cell CellContext
+}
+
+func (c *cellContext) Value(key any) any {
+	if _, ok := key.(cellKey); ok {
+		return c.cell
+	}
+	return c.Context.Value(key)
+}
+
 // withCell returns a context that CellOf knows. A run that is no cell has the zero cell.
 func (m *Matrix) withCell(ctx context.Context, c Cell) context.Context {
-	return context.WithValue(ctx, cellKey{}, CellContext{c.Scenario, c.Trial, m.Seed})
+	return &cellContext{ctx, CellContext{c.Scenario, c.Trial, m.Seed}}
 }
 
 // A Selection chooses cells of a matrix, and how often and with which seed they are

@@ -76,14 +76,9 @@ func (r *liveRun) run(ctx context.Context, cancel context.CancelFunc) {
 	if tools != nil {
 		tools = chaos.WrapRegistry(tools, in)
 		if r.around != nil {
-			wrapped := tools // of its own, which code that is left behind may still write
-			if !r.do(l, "wrapping the tools by Around", func() error {
-				wrapped = cmp.Or(r.around(tools), tools)
-				return nil
-			}) {
+			if tools = r.wrap(l, tools); tools == nil {
 				return
 			}
-			tools = wrapped
 		}
 	}
 	for i, prompt := range r.prompts {
@@ -91,6 +86,18 @@ func (r *liveRun) run(ctx context.Context, cancel context.CancelFunc) {
 			return
 		}
 	}
+}
+
+// wrap puts what Around makes around the tools; nil: it failed. Its variable of the closure is on the heap, which cells
+// without Around need not pay for.
+func (r *liveRun) wrap(l usercode.Limits, tools chaos.ToolRegistry) (wrapped chaos.ToolRegistry) {
+	if !r.do(l, "wrapping the tools by Around", func() error {
+		wrapped = cmp.Or(r.around(tools), tools)
+		return nil
+	}) {
+		return nil
+	}
+	return wrapped
 }
 
 func (r *liveRun) goOn() bool {

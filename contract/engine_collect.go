@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -182,6 +183,9 @@ func (c *collector) add(r *CellReport, j job, k int) {
 	case c.rounds != nil: // they are put into the order of the matrix at the end
 		c.rounds.units.of(s.index, j.trial).cells[j.invariants[k].index] = r
 	case c.engine.o.Keep != KeepCounts:
+		if len(c.cells) == cap(c.cells) { // append alone grows by a quarter, and copies 10^5 cells five times over
+			c.cells = slices.Grow(c.cells, len(c.cells)+16)
+		}
 		c.cells = append(c.cells, *r)
 	}
 }
@@ -329,7 +333,7 @@ func (w *worker) show(j job) []CellReport {
 // left out are NotRun.
 func (w *worker) run(ctx context.Context, j job) []CellReport {
 	reports := make([]CellReport, len(j.invariants))
-	runs := map[*promptList]*run{}
+	runs := j.newRuns()
 	for i, p := range j.invariants {
 		r := &reports[i]
 		r.Cell, r.Severity, r.Layer = j.cell(p), p.Severity, j.scenario.Layer
@@ -340,13 +344,24 @@ func (w *worker) run(ctx context.Context, j job) []CellReport {
 			r.notes = &cellNotes{Of: p.index}
 			if s == nil {
 				s = w.observe(ctx, j, q, bubble)
-				r.notes.Run = w.engine.notesOf(j.scenario, s)
+				r.notes.own = w.engine.notesOf(j.scenario, s)
+				r.notes.Run = &r.notes.own
 			}
-			runs[p.list] = s
+			if runs != nil {
+				runs[p.list] = s
+			}
 			w.conclude(ctx, r, q, j.scenario, s)
 		})
 	}
 	return reports
+}
+
+// newRuns is where the cells of a job find the run of their prompts; nil: one alone has no other to ask.
+func (j job) newRuns() map[*promptList]*run {
+	if len(j.invariants) == 1 {
+		return nil
+	}
+	return make(map[*promptList]*run)
 }
 
 // observe makes the run of a cell. It serves every invariant of the job that has the

@@ -28,6 +28,8 @@ type cellNotes struct {
 	Lost      bool           `json:"lost,omitempty"` // its unit was given up, so it says nothing
 	// Calm is a hash of the calm run that the cell was judged with; 0: there was none.
 	Calm uint64 `json:"calm,omitempty,string"`
+
+	own runNotes // what Run points to, in one piece with the rest
 }
 
 // runNotes are what one run of the agent showed, as far as the report of the matrix counts it.
@@ -111,8 +113,8 @@ func kindOf(f chaos.Fault) string {
 }
 
 // notesOf notes the calls of a run. That of a [Runner] has no report.
-func (e *engine) notesOf(s *compiledScenario, r *run) *runNotes {
-	n := &runNotes{Dropped: r.dropped, Overlaps: r.overlaps}
+func (e *engine) notesOf(s *compiledScenario, r *run) runNotes {
+	n := runNotes{Dropped: r.dropped, Overlaps: r.overlaps}
 	if e.forRunner {
 		return n
 	}

@@ -290,5 +290,6 @@ func (s *compiledScenario) applies(a Applies) bool {
 // injector makes the injector of one cell. Its name does not contain the
 // invariant, so all invariants of a trial meet the same faults.
 func (s *compiledScenario) injector(trial int, o *chaos.InjectorOptions) *chaos.Injector {
-	return s.plan.Injector(s.Name+"/"+strconv.Itoa(trial), o)
+	var room [64]byte
+	return s.plan.Injector(string(strconv.AppendInt(append(append(room[:0], s.Name...), '/'), int64(trial), 10)), o)
 }
