@@ -9,50 +9,88 @@ import (
 	"github.com/shakedown-go/shakedown/internal/fewest"
 )
 
-// chooseForAll finds the fewest habits that mend all defects that habits mend: of those that mend each alone, as many
-// as are needed so that each defect has habits under which its cells held. If these are refused for all of them
-// together, all that mend some are tried.
+// chooseForAll finds the fewest habits that mend all defects that habits mend: of the sets that have for each defect
+// habits under which its cells held, the smallest that is verified for all of them together.
 func (c *curer) chooseForAll(ask askFunc) {
 	var mended []*ailing
-	var all partSet // the numbers of the habits that mend some
+	var candidates []int // that mend some
+	most := map[int]bool{}
 	for _, a := range c.all {
 		if a.d.Cure == nil || len(a.d.Cure.Habits) == 0 {
 			continue
 		}
 		mended = append(mended, a)
 		for _, i := range a.chosen {
-			if !slices.Contains(all, i) {
-				all = all.with(i)
+			most[i] = true
+		}
+		for _, t := range best(a.tried) {
+			for _, i := range t.picks {
+				if !slices.Contains(candidates, i) && len(candidates) < maxTogether {
+					candidates = append(candidates, i)
+				}
 			}
 		}
 	}
-	switch {
-	case len(mended) > 0:
-		c.report.Cure = c.mendTogether(ask, all, mended)
-	case c.runs.Cut != "":
-		c.report.Cure = notSearched()
+	if len(mended) == 0 {
+		if c.runs.Cut != "" {
+			c.report.Cure = notSearched()
+		}
+		return
 	}
-}
-
-// mendTogether verifies habits for all defects together: the fewest of some, and all of these.
-func (c *curer) mendTogether(ask askFunc, all partSet, mended []*ailing) *contract.Cure {
-	few := fewest.LeaveOut(len(all), func(places []int) (mends, ok bool) {
-		picks := fewest.Pick(all, places)
-		return !slices.ContainsFunc(mended, func(a *ailing) bool { return !a.mendedWithin(picks) }), true
-	})
+	slices.Sort(candidates)
 	why := ""
-	for _, picks := range []partSet{fewest.Pick(all, few.Set), all} {
+	for _, picks := range coversOf(candidates, len(most), mended) {
 		cure, refused := c.verify(ask, c.together(picks, mended), true, mended...)
 		switch {
 		case cure != nil:
 			cure.Defects = len(mended)
-			return cure
+			c.report.Cure = cure
+			return
 		case c.runs.Cut != "":
-			return notSearched()
+			c.report.Cure = notSearched()
+			return
 		}
 		why = cmp.Or(why, fmt.Sprintf("under %v %s", fewest.Pick(c.habits, picks), refused))
 	}
-	return &contract.Cure{Why: c.secrets.Text("no habits here mend them together: " + why)}
+	c.report.Cure = &contract.Cure{Why: c.secrets.Text("no habits here mend them together: " + why)}
+}
+
+// Bounds of the search for habits that mend all defects.
+const (
+	maxTogether = 12 // habits of which sets are made
+	maxCovers   = 4  // sets of one size that are tried
+)
+
+// coversOf are the sets of up to so many that mend each of the defects: the smallest first, and of a size those that
+// have the habits that each has alone.
+func coversOf(candidates []int, most int, mended []*ailing) (sets []partSet) {
+	for mask := range 1 << len(candidates) {
+		var picks partSet
+		for k, i := range candidates {
+			if mask>>k&1 == 1 {
+				picks = append(picks, i)
+			}
+		}
+		if len(picks) <= most && !slices.ContainsFunc(mended, func(a *ailing) bool { return !a.mendedWithin(picks) }) {
+			sets = append(sets, picks)
+		}
+	}
+	chosen := func(picks partSet) (n int) {
+		for _, a := range mended {
+			if a.chosen.within(picks) {
+				n++
+			}
+		}
+		return n
+	}
+	slices.SortStableFunc(sets, func(a, b partSet) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(chosen(b), chosen(a)))
+	})
+	ofSize := map[int]int{}
+	return slices.DeleteFunc(sets, func(s partSet) bool {
+		ofSize[len(s)]++
+		return ofSize[len(s)] > maxCovers
+	})
 }
 
 func (a *ailing) mendedWithin(picks partSet) bool {

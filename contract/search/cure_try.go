@@ -283,30 +283,39 @@ func best(all []attempt) []attempt {
 	return mend
 }
 
-// choose finds the fewest habits that mend a defect: one; else two, of which one changes something alone, and those
-// first of which both do, since most that mend are among them. On the tools of the defect they do less harm than
-// everywhere.
+// choose finds the fewest habits that mend a defect: one; else two, those first that change something alone, since
+// most that mend are among them. On the tools of the defect they do less harm than everywhere.
 func (a *ailing) choose(ask askFunc) {
-	var single []partSet
+	var single, pairs []partSet
+	var inert partSet
 	byInert := map[int][]partSet{} // by how many of the two change nothing alone
 	for i := range a.habits {
 		single = append(single, partSet{i})
+		if !a.singles[i].changes {
+			inert = append(inert, i)
+		}
 		for k := i + 1; k < len(a.habits); k++ {
-			inert := 0
+			n := 0
 			for _, habit := range []int{i, k} {
 				if !a.singles[habit].changes {
-					inert++
+					n++
 				}
 			}
-			byInert[inert] = append(byInert[inert], partSet{i, k})
+			byInert[n] = append(byInert[n], partSet{i, k})
+			pairs = append(pairs, partSet{i, k})
 		}
 	}
-	pairs := slices.Concat(byInert[0], byInert[1])
 	for _, attempts := range []func() []attempt{
 		func() []attempt { return a.singles },
 		func() []attempt { return a.tryEach(ask, single, true) },
 		func() []attempt { return a.tryEach(ask, byInert[0], false) },
 		func() []attempt { return a.tryEach(ask, byInert[1], false) },
+		func() []attempt {
+			if !a.changeTogether(ask, inert) {
+				return nil
+			}
+			return a.tryEach(ask, byInert[2], false)
+		},
 		func() []attempt { return a.tryEach(ask, pairs, true) },
 	} {
 		more := attempts()
@@ -368,6 +377,17 @@ func (s habitSet) only(tools []string) habitSet {
 		}
 	}
 	return own
+}
+
+// changeTogether reports whether habits that change nothing alone do so together, in the first cell: else no two of
+// them do, which would take many runs to find out.
+func (a *ailing) changeTogether(ask askFunc, inert partSet) bool {
+	if len(inert) < 2 {
+		return false
+	}
+	at := &a.cells[0]
+	run := ask(a.own(at.Cell, a.setOf(inert, false)))
+	return run != nil && (run.differs(at.base) || !run.judgedBy(at.Invariant).Broke)
 }
 
 // tryEach tries habits one after the other. Those that have no tools but the defect's are not tried everywhere again.
