@@ -31,7 +31,7 @@
 // is one step, so [Transport] knows more.
 //
 // A failure may ask for a wait: Retry-After in a header or "retry_after" in a result, in seconds, or words such as "try
-// again in 1m30s".
+// again in 2 minutes".
 //
 // What the functions of this package return is safe for concurrent use, and starts no goroutine. A wait ends when its
 // context does. A panic of a tool reaches the caller.

@@ -85,17 +85,32 @@ func headerWait(h http.Header) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-var saidWait = regexp.MustCompile(`(?i)\b(?:try again|retry)[-_ ]?(?:in|after)["'\\:=\s]+` +
-	`(?:((?:\d[\d.]*(?:ms|s|m|h))+)\b|(\d[\d.]*)(?: sec(?:ond)?s?\b|[^\w ]|$))`)
+// The unit may stand in the name of a member, as in "retry_after_ms".
+var saidWait = regexp.MustCompile(`(?i)\b(?:try again|retry)[-_ ]?(?:in|after)(?:_?(ms|seconds))?["'\\:=\s]+` +
+	`(\d[\d.]*(?:(?:ms|s|m|h)\d[\d.]*)*) ?([a-z]*)`)
 
-// textWait reads from a text how long to wait, as "try again in 1m30s", "retry after 5 seconds" or `"retry_after": 5`;
-// 0: it does not say. A wait that is too long for a [time.Duration] is the longest there is.
+// units are those of [time.ParseDuration] by their names, without the s of the plural.
+var units = map[string]string{
+	"": "s", "sec": "s", "second": "s", "ms": "ms", "msec": "ms", "millisecond": "ms",
+	"m": "m", "min": "m", "minute": "m", "h": "h", "hr": "h", "hour": "h", "d": "days", "day": "days", "week": "weeks",
+}
+
+// textWait reads from a text how long to wait, as "try again in 1m30s", "retry after 5 minutes" or `"retry_after": 5`;
+// 0: it does not say. A wait that is too long for a [time.Duration], and one of days, is the longest there is.
 func textWait(text string) time.Duration {
 	m := saidWait.FindStringSubmatch(text)
 	if m == nil {
 		return 0
 	}
-	wait, err := time.ParseDuration(cmp.Or(strings.ToLower(m[1]), m[2]+"s"))
+	unit := strings.ToLower(cmp.Or(m[3], m[1]))
+	if unit != "ms" {
+		unit = strings.TrimSuffix(unit, "s")
+	}
+	known, ok := units[unit]
+	if !ok {
+		return 0
+	}
+	wait, err := time.ParseDuration(strings.ToLower(m[2]) + known)
 	if err != nil {
 		return math.MaxInt64
 	}

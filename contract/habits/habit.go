@@ -101,6 +101,10 @@ type Options struct {
 	// it is the only one that is declared to change nothing, requires an argument, and requires none that the tool does
 	// not take.
 	Reads map[string]string
+	// Result makes the result of a call whose effect is shown by what the read returned, for [LookFirst]. It must be
+	// safe for concurrent use. nil, or an error: an object with the members "done", true, "note", a sentence, and
+	// "shown", what the read returned.
+	Result func(tool string, args, shown json.RawMessage) (json.RawMessage, error)
 }
 
 // habit completes a habit by what o sets of its options. It knows those that have a default.

@@ -11,11 +11,11 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
-// LookFirst looks before it repeats an effect of unknown outcome (Reads, Tries, Wait, MaxWait). It calls the
+// LookFirst looks before it repeats an effect of unknown outcome (Reads, Tries, Wait, MaxWait, Result). It calls the
 // tool that shows the effect before the call and, if that fails so that nobody knows whether the work was done, again
 // after it. If the read returns the same as before, the call is made again, no sooner than the callee asked. If it
-// returns something else, and once more the same as that, the work was done, and the caller gets an object with the
-// members "done", true, "note", a sentence, and "shown", what the read returned. If a look fails or the read changes by itself, the caller gets the failure. A call that has the tool's
+// returns something else, and once more the same as that, the work was done, and the caller gets a result that says
+// so. If a look fails or the read changes by itself, the caller gets the failure. A call that has the tool's
 // idempotency key needs no look. Calls about the same thing wait for each other. One that a tool makes during its work
 // waits only for others of the same work; else it passes, and no look at what both are about shows anything, so that
 // the caller gets the failure. The name is "look-before-repeat".
@@ -25,11 +25,11 @@ func LookFirst(o *Options) *Habit {
 		Assumes: "what the read returns changes by the effect, within the pause, and meanwhile by nothing else",
 		rank:    rankLook,
 		start:   func(o Options) state { return state{on: (&look{o, turns{held: map[operation]*turn{}}}).on} },
-		options: Options{Tries: 3, Wait: time.Second, MaxWait: longest, Reads: map[string]string{}},
+		options: Options{Tries: 3, Wait: time.Second, MaxWait: longest, Reads: map[string]string{}, Result: wasDone},
 	})
 }
 
-func wasDone(tool string, shown json.RawMessage) (json.RawMessage, error) {
+func wasDone(tool string, _, shown json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(struct {
 		Done  bool            `json:"done"`
 		Note  string          `json:"note"`
@@ -136,7 +136,10 @@ func (l *look) handle(ctx context.Context, c *call, r read) (json.RawMessage, er
 		after, seen := lookAfter(wait)
 		if seen && !jsonhash.Same(after, before) {
 			if again, seen := lookAfter(l.Wait); seen && jsonhash.Same(again, after) {
-				return wasDone(c.tool.Name, after)
+				if own, err := l.Result(c.tool.Name, c.args, after); err == nil {
+					return own, nil
+				}
+				return wasDone(c.tool.Name, nil, after) // an error would have the caller ask for what was done
 			}
 			break // a read that changes by itself, as by a clock in it, shows nothing
 		}

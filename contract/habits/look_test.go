@@ -70,15 +70,21 @@ func TestLookFirstKeepsTheAskedWait(t *testing.T) {
 	}, habits.LookFirst(nil))
 }
 
-// A tool may be named that the declarations do not show.
+// A lost result may be made anew, and a tool named that the declarations do not show.
 func TestLookFirstOptions(t *testing.T) {
 	h := habits.LookFirst(&habits.Options{Tools: "{note,charge}", Tries: 2, Wait: time.Minute,
-		Reads: map[string]string{"note": "get"}})
+		Reads: map[string]string{"note": "get"},
+		Result: func(tool string, args, shown json.RawMessage) (json.RawMessage, error) {
+			return json.Marshal([]any{tool, args, shown})
+		}})
 	names, why := h.On(newDesk(nil).tools)
 	assert.Equal(t, []string{"note"}, names)
 	assert.Empty(t, why)
-	(&trial{script: map[string][]step{"note": {lost(errOdd)}}, ask: []string{"note " + order}, want: []string{`{"done":true,"note":"The answer of note was lost, but its work was done, as is shown.","shown":{"refunds":1}}`},
+	(&trial{script: map[string][]step{"note": {lost(errOdd)}}, ask: []string{"note " + order}, want: []string{`["note",{"order":"7"},{"refunds":1}]`},
 		done: []string{"note 7"}}).run(t, h)
+	fails := habits.LookFirst(&habits.Options{Result: func(string, json.RawMessage, json.RawMessage) (json.RawMessage, error) { return nil, errOdd }})
+	(&trial{why: "the work was done all the same", script: map[string][]step{"refund": {lost(fault.ErrTimeout)}}, ask: []string{"refund " + order}, done: []string{"refund 7"},
+		want: []string{`{"done":true,"note":"The answer of refund was lost, but its work was done, as is shown.","shown":{"refunds":1}}`}}).run(t, fails)
 }
 
 // Calls about the same thing wait for each other, so that the effect of one is not taken for that of the other; who
