@@ -24,10 +24,10 @@ type Overall struct {
 	// each with all its invariants together, are flipped. nil: trials are not paired.
 	These *Flip `json:"these,omitempty"`
 	// Such tells if the agent is worse in such scenarios, also others than these: whole
-	// scenarios are flipped. nil: there are fewer than two. Beside These it is tested if that is
-	// worse, so both together have the level of one.
+	// scenarios are flipped. nil: there are fewer than two, or there is These and it is not worse:
+	// Such is tested after it, so both together have the level of one.
 	Such *Flip `json:"such,omitempty"`
-	// Regression reports whether These is worse, or without it Such.
+	// Regression reports whether These is worse; where trials are not paired, whether Such is.
 	Regression bool `json:"regression,omitempty"`
 	// Sees is what These could have seen of a drop of all fields alike; nil without it.
 	Sees *Power `json:"sees,omitempty"`

@@ -111,7 +111,7 @@ func logComparison(t testing.TB, c *compare.Comparison) {
 		return fmt.Sprintf("a drop of %s from %.0f %% to above %.0f %%", of, 100*s.From, 100*s.To)
 	}
 	line := unseen(c.Sees, "one field")
-	if o := c.Overall; o != nil {
+	if o := c.Overall; o != nil && o.Sees != nil { // where trials are not paired nobody knows
 		line += ", and " + unseen(o.Sees, "all fields")
 	}
 	t.Logf("contracttest: so many trials may well not have seen %s", line)

@@ -15,7 +15,7 @@ import (
 // warning counts these and names the first ten. A unit that several parts have alike is there once: times, costs of
 // judges and evidence may differ. Where it came out differently, it is an error if the end of a part says that the
 // agent repeats itself. Else the one in which more cells ran counts, then the one in which more broke, then that of
-// the first part by name, and a warning says so. The same holds for calm runs, but that each cell keeps its own.
+// the first part by name, and a warning says so. Other calm runs are an error likewise; else each cell keeps its own.
 //
 // The end of a part adds warnings and defects, and that of a whole run the scores that callers set. No search is
 // made: [contract.RunOptions] can go on from the result.
