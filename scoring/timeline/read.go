@@ -74,7 +74,7 @@ func (x extent) resolve(b Bound, open int) int {
 func (r *Run) BinAt(b Bound) int { return r.extent().resolve(b, -1) }
 
 // A view is a copy of the bins of some calls over the whole run, so that a backlog
-// can be summed from the beginning.
+// can be summed from the beginning. Each bin is complete without its neighbours.
 type view struct {
 	extent
 	node  string  // that was called, or made the calls
@@ -137,6 +137,7 @@ func (r *Run) viewOf(x extent, node string, match func(edgeKey) bool, want readi
 			return v, err
 		}
 	}
+	settle(v.kept, x.slot, v.gone.covering)
 	if len(all) > 1 {
 		for i := range v.p95 {
 			v.p95[i] = v.kept[i].latencies.percentile95()

@@ -18,7 +18,8 @@ const (
 type bin struct {
 	arrivals, attempts       int64 // began here
 	served, errors, failures int64 // ended here
-	inflight                 int64 // ns in flight, summed over calls
+	inflight                 int64 // ns in flight, of calls that do not cover the whole bin
+	covering                 int64 // calls that cover the whole bin: the change from the bin before
 	busy                     uint64
 	latency, slowest         int64 // ns, of operations served here
 	latencies                latencies
@@ -40,9 +41,26 @@ func (b *bin) mergeCounts(o *bin) {
 	b.errors += o.errors
 	b.failures += o.failures
 	b.inflight += o.inflight
+	b.covering += o.covering
 	b.busy |= o.busy
 	b.latency += o.latency
 	b.slowest = max(b.slowest, o.slowest)
+}
+
+// settle converts the calls that cover whole bins into time in flight and busy
+// slots, in place. Afterwards every bin is complete
+// without its neighbours. covering is the number of
+// calls that cover the bin before the first.
+func settle(bins []bin, slot, covering int64) {
+	for i := range bins {
+		b := &bins[i]
+		covering += b.covering
+		b.covering = 0
+		if covering > 0 {
+			b.inflight += covering * slot * slotsInBin
+			b.busy = ^uint64(0)
+		}
+	}
 }
 
 // busyFor returns an upper bound of the time with at least one call in flight: the
@@ -126,6 +144,7 @@ func (s *series) forget(first int64) {
 // widen merges neighbouring bins until a slot has the given length.
 func (s *series) widen(slot int64) {
 	for s.slot < slot {
+		settle(s.bins, s.slot, 0)
 		half := (len(s.bins) + 1) / 2
 		for i := range half {
 			s.bins[i] = joined(s.bins, i)
@@ -162,7 +181,8 @@ func halve(slots uint64) uint64 {
 }
 
 // occupy notes that a call was in flight from start to end, which lie in the slots
-// from and to: each bin gets its part. Bins that were dropped are left out.
+// from and to. It takes constant time: the first and the last bin get their part,
+// and the bins between count as covered. Bins that were dropped are left out.
 func (s *grid) occupy(start, end time.Duration, from, to int64) {
 	if kept := s.first << slotBits; from < kept {
 		from, start = kept, time.Duration(kept*s.slot)
@@ -173,11 +193,22 @@ func (s *grid) occupy(start, end time.Duration, from, to int64) {
 	if int64(end) == to*s.slot {
 		to-- // it ended as that slot began
 	}
+	first, last := from>>slotBits-s.first, to>>slotBits-s.first
+	a := &s.bins[first]
+	if first == last {
+		a.inflight += int64(end - start)
+		a.busy |= slotsFrom(from) & slotsTo(to)
+		return
+	}
 	width := s.slot * slotsInBin
-	for at := from >> slotBits; at <= to>>slotBits; at++ {
-		b := &s.bins[at-s.first]
-		b.inflight += min(int64(end), (at+1)*width) - max(int64(start), at*width)
-		b.busy |= slotsFrom(max(from, at<<slotBits)) & slotsTo(min(to, (at+1)<<slotBits-1))
+	z := &s.bins[last]
+	a.inflight += (s.first+first+1)*width - int64(start)
+	a.busy |= slotsFrom(from)
+	z.inflight += int64(end) - (s.first+last)*width
+	z.busy |= slotsTo(to)
+	if last > first+1 {
+		s.bins[first+1].covering++
+		z.covering--
 	}
 }
 
