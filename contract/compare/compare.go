@@ -33,8 +33,9 @@ type Options struct {
 }
 
 // The parts of Options.Level, for the fields one by one and for all together. By Bonferroni's
-// inequality the chance of a false alarm is at most their sum: Holm's method keeps the first,
-// and of the two tests of all fields the second is made only if the first found something.
+// inequality the chance of a false alarm is at most their sum: Holm's method keeps the first. Of
+// the two tests of all fields the second is made only if the first found something, or where
+// trials are not paired, in place of the first.
 //
 // A flip of six scenarios that all fell has p = 1/64, so a level of 0.02 needs six scenarios.
 const (

@@ -100,8 +100,8 @@ func atLeast(score float64) func(testing.TB, *contract.Report, ...any) bool {
 	}
 }
 
-// build is the report of a build whose agent is wrong in the first trials.
-func build(t *testing.T, wrong, trials int) *contract.Report {
+// build is the report of a build whose agent is wrong in the first trials, of a matrix with these changes.
+func build(t *testing.T, wrong, trials int, changes ...func(*contract.Matrix)) *contract.Report {
 	t.Helper()
 	agent := func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
 		if c, _ := contract.CellOf(ctx); c.Trial > 0 && c.Trial <= wrong {
@@ -119,6 +119,9 @@ func build(t *testing.T, wrong, trials int) *contract.Report {
 				}
 				return nil
 			}}}}
+	for _, change := range changes {
+		change(m)
+	}
 	r, err := m.Run(context.Background(), nil)
 	require.NoError(t, err)
 	return r
@@ -167,6 +170,22 @@ func TestAssertNoRegression(t *testing.T) {
 	once := build(t, 1, 20)
 	once.Repeats = alike
 	assert.True(t, assertion(once).failed, "one trial is enough beside so many runs that were alike")
+
+	seeded := func(seed uint64) *contract.Report { // with two fields, so that all of them are compared too
+		return build(t, 0, 20, func(m *contract.Matrix) {
+			m.Seed, m.Invariants = seed, append(m.Invariants, m.Invariants[0])
+			m.Invariants[1].Name = "right-again"
+		})
+	}
+	t.Setenv("SHAKEDOWN_UPDATE", "1")
+	assert.False(t, assertion(seeded(1)).failed)
+	t.Setenv("SHAKEDOWN_UPDATE", "")
+	unpaired := assertion(seeded(2))
+	assert.False(t, unpaired.failed, unpaired.text)
+	assert.NotContains(t, unpaired.logged, "of all fields", "nobody knows it of trials that are not paired")
+	t.Setenv("SHAKEDOWN_UPDATE", "1")
+	assert.False(t, assertion(build(t, 0, 20)).failed)
+	t.Setenv("SHAKEDOWN_UPDATE", "")
 
 	other := build(t, 0, 20)
 	other.Fingerprint.Prompts = "another"

@@ -12,9 +12,11 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
@@ -242,4 +244,16 @@ func TestLine(t *testing.T) {
 	} {
 		assert.Equal(t, row.want, report.Line(row.c, 100), row.why)
 	}
+}
+
+func TestLineKeepsToItsWidth(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		width := rapid.IntRange(40, 200).Draw(t, "width")
+		c := &contract.CellReport{Severity: contract.Low, State: contract.Broken, Violated: true, Why: rapid.String().Draw(t, "why")}
+		line := report.Line(c, width)
+		assert.NotContains(t, line, "\n")
+		assert.NotContains(t, line, "##[")
+		assert.True(t, strings.HasPrefix(line, "✗ broken (low): "), line)
+		assert.LessOrEqual(t, utf8.RuneCountInString(line), width)
+	})
 }

@@ -46,6 +46,12 @@ func wholeRuns(t testing.TB) map[string]wholeRun {
 		"sequential": func(m *contract.Matrix, o *contract.RunOptions) {
 			m.Trials, o.Sequential = 12, true
 		},
+		"nothing in calm": func(m *contract.Matrix, o *contract.RunOptions) {
+			m.Trials, o.Sequential, m.Invariants = 12, true, m.Invariants[:4]
+			for i := range m.Invariants {
+				m.Invariants[i].Applies = contract.AnyFault
+			}
+		},
 		"counts": func(_ *contract.Matrix, o *contract.RunOptions) { o.Keep = contract.KeepCounts },
 		"probed": func(m *contract.Matrix, _ *contract.RunOptions) {
 			m.World, _ = m.NewWorld(t.Context())
@@ -261,8 +267,9 @@ func TestAUnitThatWasBegun(t *testing.T) {
 // A sequential run needs trials until a field is decided: what is lacking is the first trial of a field that
 // is not, unless a part says that its run needed no more.
 func TestWhatASequentialRunLacks(t *testing.T) {
-	run, dir := wholeRuns(t)["sequential"], t.TempDir()
-	without := func(names ...string) (units string) {
+	runs, dir := wholeRuns(t), t.TempDir()
+	run, idle := runs["sequential"], runs["nothing in calm"]
+	without := func(run wholeRun, names ...string) (units string) {
 		for _, line := range run.units {
 			if !slices.Contains(names, unitOf(line)) {
 				units += line
@@ -270,14 +277,20 @@ func TestWhatASequentialRunLacks(t *testing.T) {
 		}
 		return units
 	}
-	last := unitOf(run.units[len(run.units)-1])
+	last, own := unitOf(run.units[len(run.units)-1]), unitOf(idle.units[len(idle.units)-1])
+	ended := func(run wholeRun, shard, lacks string) string {
+		return resummed(strings.Replace(run.head, `"library"`, `"shard":"`+shard+`","library"`, 1)) + without(run, lacks) + run.partEnd()
+	}
 	for _, row := range []struct{ why, text, lacks string }{
-		{"all", run.head + without(), ""},
+		{"all", run.head + without(run), ""},
 		{"all, and an end", run.text, ""},
-		{"one in the middle", run.head + without("calm/2"), "calm/2"},
-		{"the first of another", run.head + without("ledger-down/1"), "ledger-down/1"},
-		{"the last", run.head + without(last), last},
-		{"the last of a part that says that it has it", resummed(strings.Replace(run.head, `"library"`, `"shard":"1/1","library"`, 1)) + without(last) + run.partEnd(), ""},
+		{"one in the middle", run.head + without(run, "calm/2"), "calm/2"},
+		{"the first of another", run.head + without(run, "ledger-down/1"), "ledger-down/1"},
+		{"the last", run.head + without(run, last), last},
+		{"the last of a part that says that it has it", ended(run, "1/1", last), ""},
+		// Of six scenarios the first asks nothing: the last has the place 4.
+		{"the last of the shard that has it", ended(idle, "1/2", own), ""},
+		{"the last of a shard that another has", ended(idle, "2/2", own), own},
 	} {
 		_, r := merged(t, writeIn(t, dir, "a", row.text))
 		assert.Equal(t, row.lacks != "", r.Cancelled, row.why)

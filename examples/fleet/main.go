@@ -42,6 +42,8 @@ func main() {
 	var status int
 	var err error
 	switch {
+	case d.run == "" && d.nats != "":
+		err = errors.New("fleet: -nats without -work; allowed: beside -work")
 	case d.run == "":
 		status, err = d.compare(ctx)
 	case d.nats == "":

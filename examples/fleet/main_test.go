@@ -63,6 +63,7 @@ func TestWhatItRefuses(t *testing.T) {
 	}{
 		{[]string{"-trials", "-1"}, "Trials is -1"},
 		{[]string{"-work", "desk-1"}, "-work without -nats"},
+		{[]string{"-nats", "nats://127.0.0.1:1"}, "-nats without -work"},
 		{[]string{"-work", "a run", "-nats", "nats://127.0.0.1:1"}, "Options.ID"},
 	} {
 		cmd, stderr := program(t, row.args...)
