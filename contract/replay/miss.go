@@ -48,10 +48,11 @@ func (p *Player) miss(at int, tool, lane string, args json.RawMessage, sum uint6
 		return known
 	}
 	e := p.script.explain(at, p.calls, lane, tool, args)
-	if !p.misses.Full() {
-		p.missed[key] = e
-		p.misses.Add(e)
+	if len(p.misses) == maxMisses {
+		p.more++
+		return e
 	}
+	p.missed[key], p.misses = e, append(p.misses, e)
 	return e
 }
 

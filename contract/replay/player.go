@@ -3,12 +3,14 @@ package replay
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // PlayOptions are the settings of a [Player]; nil and the zero value work.
@@ -71,7 +73,8 @@ type Player struct {
 	doubts  []doubt        // effects that are unknown
 	passed  []string       // the tools of calls that Else answered
 	missed  map[missKey]*MissError
-	misses  *fielderror.List // those of missed, in their order
+	misses  []*MissError // those of missed, in their order
+	more    int          // misses beyond those that are kept
 }
 
 // A cursor is where a lane stands among equal calls.
@@ -100,7 +103,7 @@ func (p *Player) Rewind() {
 	p.played = make([]bool, len(p.script.answers))
 	p.effects = make([]Effect, 0, len(p.script.answers))
 	p.done, p.missed = make(map[keyed]bool), make(map[missKey]*MissError)
-	p.doubts, p.passed, p.misses, p.calls = nil, nil, fields.ListUpTo(maxMisses), 0
+	p.doubts, p.passed, p.misses, p.more, p.calls = nil, nil, nil, 0, 0
 }
 
 // Tools lists the tools of the session, with what they declare, and those of
@@ -203,5 +206,12 @@ const maxMisses = 100
 func (p *Player) Err() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.misses.Err()
+	errs := make([]error, 0, len(p.misses)+1)
+	for _, m := range p.misses {
+		errs = append(errs, m)
+	}
+	if p.more > 0 {
+		errs = append(errs, fmt.Errorf("replay: and %s without an answer", text.Plural(p.more, "more call")))
+	}
+	return errors.Join(errs...)
 }

@@ -218,7 +218,7 @@ PlayOptions.ByOrder answers by position, PlayOptions.Else by another registry`)
 	for i := range 200 {
 		_, _ = p.CallTool(t.Context(), "orders.get", json.RawMessage(fmt.Sprint(i)))
 	}
-	assert.ErrorContains(t, p.Err(), "\nreplay: and 102 more problems")
+	assert.ErrorContains(t, p.Err(), "\nreplay: and 102 more calls without an answer")
 	assert.Equal(t, []int{1, 2}, p.Unplayed())
 }
 
