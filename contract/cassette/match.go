@@ -77,12 +77,12 @@ func (st *strip) known(borrowed bool) (list []*entry) {
 
 func isOwn(e *entry) bool { return e != nil && !e.borrowed }
 
-// find returns the n-th answer to a request at a place, which may be one of another place; nil: there is none. Past the
-// last one it is the last again, or with once nil.
-func (s *shelf) find(at slot, n int, once bool) *entry {
+// find returns the n-th answer to a request at a place, which may be one of another place. Past the last one it is the
+// last again, or with once nil beside that.
+func (s *shelf) find(at slot, n int, once bool) (e, last *entry) {
 	st := s.strips[at]
 	if e := st.numbered(n); e != nil {
-		return e
+		return e, nil
 	}
 	list, repeats := st.known(false), true
 	if len(list) == 0 {
@@ -94,12 +94,14 @@ func (s *shelf) find(at slot, n int, once bool) *entry {
 		}
 	}
 	switch {
-	case len(list) == 0, repeats && once:
-		return nil
+	case len(list) == 0:
+		return nil, nil
 	case !repeats:
-		return list[n-1]
+		return list[n-1], nil
+	case once:
+		return nil, list[len(list)-1]
 	}
-	return list[len(list)-1]
+	return list[len(list)-1], nil
 }
 
 // lenders are the answers that a place without its own takes: of the other lanes of the cell, else of the first cell,

@@ -97,9 +97,9 @@ func TestOnce(t *testing.T) {
 		_, err := post(p, "/chat", `{"q":1}`)
 		var miss *cassette.MissError
 		require.ErrorAs(t, err, &miss)
-		assert.Empty(t, miss.Differences)
+		assert.True(t, miss.UsedUp)
 		assert.Equal(t, 2, miss.Request)
-		assert.ErrorContains(t, err, "exchange 1 of 1, the same request as far as it is shown; with Once no answer is played twice")
+		assert.ErrorContains(t, err, "exchange 1 of 1, the same request; its answers were played, and Once repeats none")
 	}
 	p.Rewind()
 	assert.NoError(t, p.Err())

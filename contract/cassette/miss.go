@@ -28,10 +28,10 @@ type MissError struct {
 	Exchanges int     // on the tape
 	Nearest   int     // the number of the nearest, from 1; 0: the tape is empty
 	Share     float64 // of equal leaves, from 0 to 1
-	// Differences are the first twelve. There are none if the requests differ in a credential alone, or are equal:
-	// [Options.Once] plays no answer twice.
-	Differences []Difference
-	More        int // how many there are besides
+	// UsedUp reports that the nearest is the same request, whose answers were played: [Options.Once] repeats none.
+	UsedUp      bool
+	Differences []Difference // the first twelve
+	More        int          // how many there are besides
 }
 
 // A Difference is a place where the request differs from the nearest one on the tape.
@@ -54,8 +54,8 @@ func (e *MissError) Error() string {
 	switch {
 	case e.Nearest == 0:
 		b.WriteString("the tape is empty")
-	case len(e.Differences) == 0:
-		b.WriteString(near + ", the same request as far as it is shown; with Once no answer is played twice")
+	case e.UsedUp:
+		b.WriteString(near + ", the same request; its answers were played, and Once repeats none")
 	default:
 		d := nearest.Differences{Places: e.Differences, More: e.More}
 		fmt.Fprintf(&b, "%s, %d %% alike; it differs at\n%s", near, int(100*e.Share), d)
@@ -113,12 +113,16 @@ func (s *settings) document(r tape.Request) nearest.Document {
 }
 
 // explain says why a request has no answer.
-func (c *Cassette) explain(q *request, number int) *MissError {
+func (c *Cassette) explain(q *request, number, usedUp int) *MissError {
 	var own tape.Secrets
 	own.Add(q.Request, q.sent)
 	e := &MissError{
 		Path: c.path, Cell: q.cell, Lane: q.lane, Request: number, Target: string(own.Hide([]byte(q.modelTarget()))),
-		Exchanges: len(c.studio.tape),
+		Exchanges: len(c.studio.tape), Nearest: usedUp, UsedUp: usedUp > 0,
+	}
+	if e.UsedUp {
+		e.Share = 1
+		return e
 	}
 	asked := c.settings.document(q.kept)
 	x, target := c.index(), targetOf(asked)

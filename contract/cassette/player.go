@@ -116,7 +116,7 @@ func (p *Player) answer(q *request) (*http.Response, error) {
 	case a.response != nil:
 		return c.settings.play(q.Request, a.response)
 	case a.take == nil:
-		return unanswered(q.Request, p.miss(q, order))
+		return unanswered(q.Request, p.miss(q, order, a.last))
 	case a.first:
 		p.mu.Lock()
 		p.live++
@@ -173,8 +173,8 @@ func (p *Player) takeBack(s slot) {
 }
 
 // miss returns the error of a request without an answer, which does not count: the same however often the client tries
-// again.
-func (p *Player) miss(q *request, number int) error {
+// again. usedUp is the number of the last exchange that answered it, or 0.
+func (p *Player) miss(q *request, number, usedUp int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.counts[q.slot]--
@@ -182,7 +182,7 @@ func (p *Player) miss(q *request, number int) error {
 		p.asked[q.place]--
 		return err
 	}
-	err := p.cassette.explain(q, number)
+	err := p.cassette.explain(q, number, usedUp)
 	p.missed[q.slot] = err
 	p.errs = append(p.errs, err)
 	return err

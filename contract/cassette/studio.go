@@ -46,11 +46,13 @@ type loss struct {
 	unread      bool
 }
 
-// An answer is what claim found: a response, or a take. first: the take was started for it.
+// An answer is what claim found: a response, or a take. first: the take was started for it. last is the number of the
+// exchange that was played last, where all were.
 type answer struct {
 	response *tape.Response
 	take     *take
 	first    bool
+	last     int
 }
 
 var errClosed = errors.New("cassette: a live call after Close")
@@ -58,7 +60,11 @@ var errClosed = errors.New("cassette: a live call after Close")
 // claim finds the n-th answer to a request, or starts the live call for it. In replay mode there may be none.
 func (s *studio) claim(q *request, p *Player, n, order int) (a answer, err error) {
 	if !s.settings.live() {
-		if e := s.find(q.slot, n, s.settings.Once); e != nil {
+		e, last := s.find(q.slot, n, s.settings.Once)
+		if last != nil {
+			a.last = last.exchange
+		}
+		if e != nil {
 			a = s.hold(e, count{})
 		}
 		return a, nil
@@ -75,7 +81,7 @@ func (s *studio) claim(q *request, p *Player, n, order int) (a answer, err error
 	}
 	e := s.strips[q.slot].numbered(n)
 	if s.settings.Mode == Auto {
-		e = s.find(q.slot, n, s.settings.Once)
+		e, _ = s.find(q.slot, n, s.settings.Once)
 	}
 	own := &entry{slot: q.slot, n: n, order: order, request: q.kept}
 	switch {
