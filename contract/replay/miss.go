@@ -59,7 +59,7 @@ func (p *Player) miss(at int, tool, lane string, args json.RawMessage, sum uint6
 // explain says why a call has no answer: the recorded call at has a hole, or at is -1.
 func (p *script) explain(at, number int, lane, tool string, args json.RawMessage) *MissError {
 	keys := redact.New(p.Secrets, redact.Patterns)
-	e := &MissError{Session: p.session.Name, Tool: tool, Args: keys.JSON(canonical(args), true)}
+	e := &MissError{Session: p.session.Name, Tool: tool, Args: keys.JSON(args, true)}
 	if lane != "" {
 		lane = ", lane " + text.Printed(lane)
 	}

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/redact"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 // Redact returns a copy of the session without secrets: without those given, in any of
@@ -22,27 +22,24 @@ func (s *Session) Redact(secrets ...string) (*Session, error) {
 	return Read(data)
 }
 
-// withoutSecrets takes the secrets out of a session's document. Only in values, which are the
+// redactSession takes the secrets out of a session's document. Only in values, which are the
 // arguments and results of calls and the parameters of a plan, does the name of a
 // member make its value a secret: elsewhere names are those of the format, or of a
 // schema.
-func withoutSecrets(d *jsonedit.Doc, secrets *redact.Redactor) []byte {
-	var edits []jsonedit.Edit
-	for _, member := range d.Children(0) {
-		switch name := d.Name(member); name {
+func redactSession(doc *strictjson.Node, secrets *redact.Redactor) {
+	for i, key := range doc.Keys() {
+		switch key {
 		case "format", "version":
 		case "calls":
-			for _, call := range d.Children(member) {
-				for _, part := range d.Children(call) {
-					name := d.Name(part)
-					edits = append(edits, secrets.Edits(d, part, name == "args" || name == "result")...)
+			for _, call := range doc.At(i).Values() {
+				for k, key := range call.Keys() {
+					secrets.Node(call.At(k), key == "args" || key == "result")
 				}
 			}
 		default:
-			edits = append(edits, secrets.Edits(d, member, name == "faults")...)
+			secrets.Node(doc.At(i), key == "faults")
 		}
 	}
-	return d.Apply(edits...)
 }
 
 func isRedacted(doc json.RawMessage) bool { return strings.Contains(string(doc), redact.Marker) }

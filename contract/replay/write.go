@@ -3,10 +3,10 @@ package replay
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos/planjson"
-	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/redact"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 	"github.com/shakedown-go/shakedown/internal/wholefile"
@@ -29,10 +29,13 @@ func (s *Session) encode(secrets *redact.Redactor) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("replay: session %s: %w", s.Name, err)
 	}
-	if d, ok := jsonedit.Parse(text); ok { // else Read says why
-		v, _ := jsonedit.ParseValue(withoutSecrets(d, secrets))
-		text = v.Pretty()
+	r := newReader()
+	n := strictjson.Parse(text, math.MaxInt, &r.Problems)
+	if err := r.Err(); err != nil {
+		return nil, err
 	}
+	redactSession(n, secrets)
+	text = n.Pretty()
 	if _, err := Read(text); err != nil {
 		return nil, err
 	}

@@ -106,17 +106,6 @@ var (
 	joined      = strings.NewReplacer("-", "", "_", "")
 )
 
-// positions are ends of names that end as those of secrets do, and tell where a list goes on.
-var positions = []string{"pagetoken", "paginationtoken", "nexttoken", "continuationtoken", "resumetoken", "starttoken",
-	"startingtoken", "synctoken", "deltatoken", "cursortoken", "skiptoken"}
-
-// IsPosition reports whether a name tells where a list goes on. Under [Keys] it names no secret: all
-// pages would be one request.
-func IsPosition(name string) bool {
-	plain := strings.ToLower(joined.Replace(name))
-	return slices.ContainsFunc(positions, func(position string) bool { return strings.HasSuffix(plain, position) })
-}
-
 // wordEnds are the last bytes of what secretWords matches; the last one is that of the long s.
 const wordEnds = "sSgGpP\xbf"
 

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/shakedown-go/shakedown/internal/jsonedit"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 const (
@@ -60,7 +60,7 @@ func New(secrets []string, rules Rules) *Redactor {
 			inJSON, _ := json.Marshal(s)
 			r.needles = append(r.needles, s, url.QueryEscape(s), url.PathEscape(s),
 				unquoted(strconv.Quote(s)), unquoted(strconv.QuoteToASCII(s)), unquoted(string(inJSON)),
-				unquoted(string(jsonedit.Quote(s))))
+				unquoted(string(strictjson.Quote(s))))
 			if n := base64.RawStdEncoding.EncodedLen(len(s)); r.encoded == 0 || n < r.encoded {
 				r.encoded = n
 			}

@@ -96,6 +96,11 @@ func unescaped(s string) string {
 // longCode is how long a code is that gives access; one of a country is shorter.
 const longCode = 20
 
+// positions are names that end as those of secrets do, and tell where a list goes on.
+// Without them all pages would be one request.
+var positions = []string{"pagetoken", "paginationtoken", "nexttoken", "continuationtoken", "resumetoken", "starttoken",
+	"startingtoken", "synctoken", "deltatoken", "cursortoken", "skiptoken"}
+
 // holdsKey reports whether a query parameter, or a field of a form, holds a key.
 func holdsKey(name, value string) bool {
 	return keyName(name) || strings.EqualFold(name, "code") && len(value) >= longCode
@@ -104,12 +109,18 @@ func holdsKey(name, value string) bool {
 // keyName reports whether what has this name is a key.
 func keyName(name string) bool {
 	name = nested.Replace(name)
-	if redact.IsPosition(name) {
+	if isPosition(name) {
 		return false
 	}
 	plain := plainName(name)
 	ends := func(key string) bool { return strings.HasSuffix(plain, key) }
 	return plain == "key" || slices.ContainsFunc(keys, ends) || redact.SecretName(name)
+}
+
+// isPosition reports whether a name tells where a list goes on.
+func isPosition(name string) bool {
+	plain := plainName(name)
+	return slices.ContainsFunc(positions, func(position string) bool { return strings.HasSuffix(plain, position) })
 }
 
 func plainName(name string) string {
