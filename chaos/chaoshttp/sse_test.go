@@ -131,6 +131,15 @@ func TestSwappedEventsStayWhole(t *testing.T) {
 	assert.Equal(t, []string{`{"n":1}`, `{"n":0}`, "two", "[DONE]"}, data)
 }
 
+// A byte order mark is one at the beginning of a stream; elsewhere it would
+// take the event behind it away.
+func TestByteOrderMarkDoesNotMove(t *testing.T) {
+	const marked = "\ufeffdata: a\n\ndata: b\n\n"
+	assert.Equal(t, "data: b\n\ndata: a\n\n", fetch(t, stream(marked), chaoshttp.SwapEvents(0)).body)
+	assert.Equal(t, "data: a\n\ndata: a\n\ndata: b\n\n", fetch(t, stream(marked), chaoshttp.DuplicateEvent(0)).body)
+	assert.Equal(t, marked, fetch(t, stream(marked), chaoshttp.SwapEvents(1)).body)
+}
+
 func TestAnywhereIsDrawn(t *testing.T) {
 	a := fetch(t, stream(strings.Repeat("data: x\n\n", 9)), chaoshttp.CutStream(chaoshttp.Anywhere))
 	assert.True(t, a.event(t).Delivered)

@@ -2,6 +2,7 @@ package sse
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"strings"
 )
@@ -15,6 +16,7 @@ type Reader struct {
 	src     *bufio.Reader
 	max     int
 	lines   bool  // each is an event
+	begun   bool  // something was returned: a byte order mark cannot follow
 	afterCR bool  // a line feed that follows belongs to the last line end
 	long    bool  // parts of the current block were returned
 	column  int   // how many bytes of the current line were in those parts
@@ -62,7 +64,7 @@ func (r *Reader) Next() (Event, error) {
 			line = len(raw)
 		case b == '\n' || b == '\r':
 			r.afterCR = b == '\r'
-			if line == len(raw)-1 { // it is blank
+			if blank := r.blank(raw, line); blank {
 				return r.event(r.feed(raw), true), nil
 			}
 			line = len(raw)
@@ -70,7 +72,7 @@ func (r *Reader) Next() (Event, error) {
 			r.afterCR = false
 		}
 		if len(raw) >= r.max {
-			r.long, r.column = true, len(raw)-line
+			r.long, r.begun, r.column = true, true, len(raw)-line
 			return Event{Raw: raw, Part: true}, nil
 		}
 	}
@@ -109,6 +111,15 @@ func (r *Reader) read() (b byte, err error) {
 	return b, r.err
 }
 
+// blank reports whether the line that ends with raw is empty.
+func (r *Reader) blank(raw []byte, line int) bool {
+	if line < 0 {
+		return false // it began in an earlier part
+	}
+	content := raw[line : len(raw)-1]
+	return len(content) == 0 || !r.begun && line == 0 && string(content) == mark
+}
+
 // feed appends the line feed of the last line end if it has arrived. One that
 // arrives later is part of the next block: waiting for it could take for ever.
 func (r *Reader) feed(raw []byte) []byte {
@@ -123,16 +134,23 @@ func (r *Reader) feed(raw []byte) []byte {
 	return append(raw, '\n')
 }
 
+// mark is the byte order mark that a stream may begin with.
+const mark = "\ufeff"
+
 // event makes the event of a block.
 func (r *Reader) event(raw []byte, ended bool) Event {
 	e := Event{Raw: raw, Ended: ended, Part: r.long}
-	r.column = 0
+	text := raw
+	if !r.begun {
+		text, e.Marked = bytes.CutPrefix(raw, []byte(mark))
+	}
+	r.begun, r.column = true, 0
 	if r.long {
 		r.long = !ended
 		return e
 	}
 	var data []string
-	for line := range strings.SplitSeq(unify(string(raw)), "\n") {
+	for line := range strings.SplitSeq(unify(string(text)), "\n") {
 		e.line(line, &data)
 	}
 	e.Data, e.HasData = strings.Join(data, "\n"), len(data) > 0

@@ -19,7 +19,7 @@ type Event struct {
 	HasID   bool   // there was such a field: an empty one resets the last
 	Retry   string // of the field "retry": decimal digits, in milliseconds
 
-	// Raw is the block as it was read, comments included.
+	// Raw is the block as it was read, the byte order mark and comments included.
 	// The Raws of a stream, one after the other, are the stream.
 	Raw []byte
 	// Ended reports whether the block ended in a blank line. Clients drop the
@@ -29,15 +29,21 @@ type Event struct {
 	// Part reports whether the block was longer than the Reader's max: Raw is then
 	// a part of it, and the fields above are empty.
 	Part bool
+	// Marked reports whether Raw begins with the byte order mark of the stream.
+	Marked bool
 }
 
 // Seen reports whether clients get the event.
 func (e Event) Seen() bool { return e.HasData && e.Ended && !e.Part }
 
 // Whole returns the block in a form that may precede and follow any other. It adds
-// the last line feed to Raw if it is missing.
+// the last line feed to Raw if it is missing, and drops the byte order mark, which
+// counts only at the beginning of a stream.
 func (e Event) Whole() []byte {
 	if e.Ended && len(e.Raw) > 0 && e.Raw[len(e.Raw)-1] == '\n' {
+		if e.Marked {
+			return e.Raw[len(mark):]
+		}
 		return e.Raw
 	}
 	return Append(nil, e)

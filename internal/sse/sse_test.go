@@ -41,7 +41,7 @@ func seen(events []sse.Event) []sse.Event {
 	var out []sse.Event
 	for _, e := range events {
 		if e.Seen() {
-			e.Raw = nil
+			e.Raw, e.Marked = nil, false
 			out = append(out, e)
 		}
 	}
@@ -65,6 +65,9 @@ func TestReader(t *testing.T) {
 		{"several lines", "data: a\ndata:\ndata: b\n\n", []sse.Event{data("a\n\nb")}},
 		{"a field without a colon is empty", "data\n\n", []sse.Event{data("")}},
 		{"an empty field is data all the same", "data:\n\n", []sse.Event{data("")}},
+		{"a byte order mark", "\ufeffdata: a\n\n", []sse.Event{data("a")}},
+		{"only one", "\ufeff\ufeffdata: a\n\n", nil},
+		{"a mark on a line of its own", "\ufeff\ndata: a\n\n", []sse.Event{data("a")}},
 		{"comments", ": ping\n\n:\ndata: a\n: x\n\n", []sse.Event{data("a")}},
 		{"a type without data is not an event", "event: a\n\ndata: b\n\n", []sse.Event{data("b")}},
 		{"all fields", "event: e\nid: 7\nretry: 1500\ndata: a\n\n",
@@ -227,6 +230,7 @@ func FuzzReader(f *testing.F) {
 
 // reference follows the steps of the standard line by line.
 func reference(stream string) []sse.Event {
+	stream = strings.TrimPrefix(stream, "\ufeff")
 	stream = strings.ReplaceAll(strings.ReplaceAll(stream, "\r\n", "\n"), "\r", "\n")
 	lines := strings.Split(stream, "\n")
 	var out []sse.Event
