@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -15,7 +16,9 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // A gate serves the proxies of a matrix while it runs. The requests of another process carry no
@@ -25,18 +28,26 @@ type gate struct {
 
 	mu      sync.Mutex
 	in      *chaos.Injector // of the cell that is under way, or of the last one; nil: there was none
+	cell    string          // its name
 	answer  context.Context // of the prompt that is being answered, or of the last one
 	over    context.Context // ends with the cell at the latest
 	end     context.CancelFunc
+	refused []refusals
 	closed  bool
 	serving sync.WaitGroup // servers and requests
+}
+
+// refusals are requests between cells, by the cell before.
+type refusals struct {
+	after string
+	count int
 }
 
 // open listens at all addresses, for [contract.Matrix].Open.
 func (g *gate) open(ctx context.Context) (closing func() error, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.in, g.closed = nil, false
+	g.in, g.cell, g.refused, g.closed = nil, "the beginning of the run", nil, false
 	g.over, g.end = context.WithCancel(context.Background())
 	var listeners []net.Listener
 	var problems []error
@@ -63,10 +74,10 @@ func (g *gate) open(ctx context.Context) (closing func() error, err error) {
 		servers = append(servers, server)
 		g.serving.Go(func() { _ = server.Serve(listeners[i]) })
 	}
-	return func() error { g.close(servers); return nil }, nil
+	return func() error { return g.close(servers) }, nil
 }
 
-func (g *gate) close(servers []*http.Server) {
+func (g *gate) close(servers []*http.Server) error {
 	g.mu.Lock()
 	g.closed = true
 	g.end()
@@ -75,6 +86,16 @@ func (g *gate) close(servers []*http.Server) {
 		server.Close()
 	}
 	g.serving.Wait()
+	total, after := 0, []string{}
+	for _, r := range g.refused {
+		total += r.count
+		after = append(after, fmt.Sprintf("%s (%d)", r.after, r.count))
+	}
+	if total == 0 {
+		return nil
+	}
+	return fmt.Errorf("suite: %s came to the proxies when no cell was under way and got 503, after %s",
+		text.Plural(total, "request"), text.JoinItems(after))
 }
 
 // enter begins an answer: requests now meet the faults of its cell.
@@ -82,7 +103,10 @@ func (g *gate) enter(ctx context.Context) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if in := chaos.FromContext(ctx); in != g.in {
-		g.in = in
+		g.in, g.cell = in, "a run without faults"
+		if c, ok := contract.CellOf(ctx); ok && c.Trial > 0 {
+			g.cell = fmt.Sprintf("%s/%d", c.Scenario, c.Trial)
+		}
 		g.end()
 		g.over, g.end = context.WithCancel(context.Background())
 	}
@@ -95,8 +119,8 @@ func (g *gate) admit(r *http.Request, point string) (ctx context.Context, leave 
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed || g.in == nil || g.in.Closed() {
-		if !g.closed && g.in != nil {
-			_ = chaos.Point(chaos.NewContext(r.Context(), g.in), point) // for CellReport.LateCalls
+		if !g.closed {
+			g.late(r, point)
 		}
 		return nil, nil, false
 	}
@@ -113,6 +137,17 @@ func (g *gate) admit(r *http.Request, point string) (ctx context.Context, leave 
 		cancel()
 		g.serving.Done()
 	}, true
+}
+
+// late counts a request between cells; g.mu is held.
+func (g *gate) late(r *http.Request, point string) {
+	if g.in != nil {
+		_ = chaos.Point(chaos.NewContext(r.Context(), g.in), point) // for CellReport.LateCalls
+	}
+	if last := len(g.refused) - 1; last < 0 || g.refused[last].after != g.cell {
+		g.refused = append(g.refused, refusals{after: g.cell})
+	}
+	g.refused[len(g.refused)-1].count++
 }
 
 // handler passes requests on, past the faults of the cell that is under way.

@@ -253,6 +253,8 @@ func TestLateRequests(t *testing.T) {
 	statuses.Range(func(status, _ any) bool {
 		return assert.Equal(t, "503 Service Unavailable", status, "an answer, and no reset of the connection")
 	})
+	assert.Contains(t, strings.Join(r.Warnings, "\n"),
+		"40 requests came to the proxies when no cell was under way and got 503, after the beginning of the run (20), calm/1 (20)")
 	for _, c := range r.Cells {
 		assert.Equal(t, contract.Held, c.State, c.Why)
 	}
