@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -45,15 +46,12 @@ func (l *loader) proxies(n node, p *agentPart, e *endpoint) {
 		}
 		one := &proxy{point: p.Proxies[i].Point, paths: p.Proxies[i].Paths}
 		one.listen = l.address(item.Get("listen"))
-		l.unique(addresses, one.listen, member(item, "listen"))
+		l.unique(addresses, here(one.listen), member(item, "listen"))
 		l.pointName(item.Get("point"))
 		l.paths(item.Get("paths"))
 		if to := l.url(item.Get("to")); to != "" {
 			one.to, _ = url.Parse(to)
 			l.plain(item.Get("to"), one.to)
-			if one.to != nil && strings.EqualFold(one.to.Host, one.listen) {
-				l.r.refuse(item.Get("to"), one.listen+" is the proxy itself", "the address of what is behind the proxy")
-			}
 		}
 		one.listens, one.leads = l.r.at(member(item, "listen")), l.r.at(member(item, "to"))
 		e.proxies = append(e.proxies, one)
@@ -68,6 +66,7 @@ func (l *loader) proxies(n node, p *agentPart, e *endpoint) {
 			}
 		}
 	}
+	l.notThrough(addresses, n)
 	l.tools(n.Get("tools"), p.Tools, names, e)
 }
 
@@ -116,6 +115,37 @@ func (l *loader) paths(n node) {
 		}
 		l.pointName(n.At(i))
 	}
+}
+
+// notThrough refuses what leads back to a proxy: a proxy itself, and what the run asks by itself,
+// which would be no request of the agent.
+func (l *loader) notThrough(addresses map[string]node, agent node) {
+	nodes := []node{agent.Get("endpoint"), agent.Get("reset_endpoint"), within(agent, "/state/url")}
+	if list := agent.Get("proxies"); list != nil {
+		for _, item := range list.Values() {
+			nodes = append(nodes, member(item, "to"))
+		}
+	}
+	for _, n := range nodes {
+		if n == nil || n.Kind() != jsonedit.String {
+			continue
+		}
+		if u, err := url.Parse(os.ExpandEnv(n.String())); err == nil && addresses[here(u.Host)] != nil {
+			l.r.refuse(n, fmt.Sprintf("%s is the address of a proxy", u.Host), "the address of what is behind the proxy")
+		}
+	}
+}
+
+// here is an address that can be compared: what stands for this machine has one name.
+func here(address string) string {
+	address = strings.ToLower(address)
+	switch host, port, _ := net.SplitHostPort(address); host {
+	case "localhost", "", "0.0.0.0", "::":
+		if port != "" {
+			return "127.0.0.1:" + port
+		}
+	}
+	return address
 }
 
 // pointer is a JSON pointer to a part of a document (RFC 6901, section 3).
