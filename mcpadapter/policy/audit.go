@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"log/slog"
 	"strconv"
@@ -143,9 +144,9 @@ func line(ctx context.Context, h slog.Handler, level slog.Level, event string, a
 }
 
 // Record writes an audit line for an action of the host itself. event is its
-// name, such as "chaos.fault.delivered". Text in attrs is redacted, and so is
-// every value under a name such as token. Groups and values of other types are
-// texts, as they print. The line goes where those of calls go; one
+// name, such as "chaos.fault.delivered". Text in attrs is redacted, also in
+// groups, and so is every value under a name such as token. Values of other
+// types are written as they print. The line goes where those of calls go; one
 // that could not be written is counted ([Gate.AuditHealth]).
 func (g *Gate) Record(ctx context.Context, event string, attrs ...slog.Attr) {
 	clean := make([]slog.Attr, 0, len(attrs)+1)
@@ -159,15 +160,23 @@ func (g *Gate) Record(ctx context.Context, event string, attrs ...slog.Attr) {
 // attr returns an attribute as it may be written: its name alone can mark it as
 // a secret.
 func (a *auditor) attr(attr slog.Attr) slog.Attr {
+	value := attr.Value.Resolve()
 	if redact.SecretName(attr.Key) {
 		return slog.String(attr.Key, redact.Marker)
 	}
-	switch value := attr.Value.Resolve(); value.Kind() {
+	switch value.Kind() {
 	case slog.KindBool, slog.KindInt64, slog.KindUint64, slog.KindFloat64, slog.KindDuration, slog.KindTime:
 		return attr
-	default:
+	case slog.KindString:
 		return slog.String(attr.Key, a.text(value.String()))
+	case slog.KindGroup:
+		var group []any
+		for _, member := range value.Group() {
+			group = append(group, a.attr(member))
+		}
+		return slog.Group(attr.Key, group...)
 	}
+	return slog.String(attr.Key, a.text(fmt.Sprint(value.Any())))
 }
 
 // Redact replaces credentials in a text by a marker. It knows them by their forms:

@@ -63,7 +63,7 @@ func TestRecord(t *testing.T) {
 	require.NoError(t, json.Unmarshal(b.Bytes(), &line))
 	delete(line, "time")
 	assert.Equal(t, map[string]any{"level": "INFO", "msg": "chaos.fault.delivered", "event": "chaos.fault.delivered", "target": "refund", "attempt": 2.0, "password": "[redacted]",
-		"err": "token=[redacted]", "call": "[args=[redacted] api_key=[redacted]]", "took": 1e9}, line)
+		"err": "token=[redacted]", "call": map[string]any{"args": "[redacted]", "api_key": "[redacted]"}, "took": 1e9}, line)
 }
 
 func TestLongTextsAreCut(t *testing.T) {

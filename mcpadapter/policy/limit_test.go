@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
@@ -67,4 +69,43 @@ func TestABudgetHoldsUnderConcurrentCalls(t *testing.T) {
 		ids[line["request_id"]] = true
 	}
 	assert.Len(t, ids, calls, "every call has an identifier of its own")
+}
+
+// The law of the bucket: in any stretch of time no more than burst + rate·time
+// calls pass, and who waits as long as the hint says gets through.
+func TestTheLawOfTheBucket(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		limit := policy.Limit{PerSecond: rapid.Float64Range(0.01, 1000).Draw(r, "rate"), Burst: rapid.IntRange(1, 20).Draw(r, "burst")}
+		b := policy.NewTestBucket(limit)
+		now := time.Unix(0, 0)
+		began, passed := now, 0
+		for i, wait := range rapid.SliceOfN(rapid.Int64Range(0, int64(3*time.Second)), 1, 100).Draw(r, "waits") {
+			now = now.Add(time.Duration(wait))
+			hint, ok := b(now)
+			if !ok {
+				var d time.Duration
+				if _, err := fmt.Sscanf(hint, "retry after %s", &hint); err != nil {
+					r.Fatal(err)
+				}
+				d, err := time.ParseDuration(hint)
+				if err != nil || d <= 0 {
+					r.Fatalf("call %d: hint %q", i, hint)
+				}
+				now = now.Add(d)
+				if _, ok = b(now); !ok {
+					r.Fatalf("call %d: refused after waiting %v as told", i, d)
+				}
+			}
+			passed++
+			if most := float64(limit.Burst) + limit.PerSecond*now.Sub(began).Seconds() + 1e-6; float64(passed) > most {
+				r.Fatalf("%d calls passed, at most %g may", passed, most)
+			}
+		}
+	})
+}
+
+func TestCallersAreForgottenInTurn(t *testing.T) {
+	got := policy.ForgettingTest()
+	assert.LessOrEqual(t, got.Buckets, 4096)
+	assert.True(t, got.ServerRefuses, "the server's own limit is never forgotten")
 }

@@ -229,10 +229,12 @@ func boundedSubscriptions(t *testing.T, handler func(*mcp.Server) http.Handler, 
 	require.NoError(t, err)
 	url := served(t, h)
 	cs := dial(t, transport(url, adminToken), oldEra, nil)
-	for range 3 { // more than there may be: what the server refuses is no subscription
+	for range 3 { // more than there may be
 		require.ErrorContains(t, cs.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "books://lent"}), "lent")
 		require.ErrorContains(t, cs.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "books://torn"}), "failed inside the server")
 	}
+	_, subscriptions := g.Held()
+	assert.Zero(t, subscriptions, "what the server refuses is no subscription")
 	subscribe := func(cs *mcp.ClientSession, n int) error {
 		return cs.Subscribe(t.Context(), &mcp.SubscribeParams{URI: fmt.Sprint("books://open/", n)})
 	}

@@ -31,7 +31,13 @@ type sessions struct {
 // A session is a session over HTTP: its caller and its subscriptions by URI.
 type session struct {
 	subject string
-	uris    map[string]bool
+	uris    map[string]*subscription
+}
+
+// A subscription counts while the server has it, or is being asked for it.
+type subscription struct {
+	pending int  // requests without an answer
+	made    bool // the server has it
 }
 
 func newSessions(o *Options) *sessions {
@@ -92,7 +98,7 @@ func (s *sessions) hold(subject string) (give func(), refusal *Error) {
 func (s *sessions) own(key, subject string) (forget func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	mine := &session{subject: subject, uris: make(map[string]bool)}
+	mine := &session{subject: subject, uris: make(map[string]*subscription)}
 	s.owners[key] = mine
 	return func() {
 		s.mu.Lock()
@@ -117,31 +123,47 @@ func (s *sessions) owner(key string) (subject string, ok bool) {
 	return mine.subject, true
 }
 
-// watch counts a subscription of a session, once for each URI. done ends the request with
-// the server's answer: one that was refused no longer counts. An unknown session, as over
-// standard input, has none of these bounds.
+// watch counts a subscription of a session. done ends the request with the
+// server's answer: if it was refused, and the server has no other, it no longer
+// counts. An unknown session, as over standard input, has none of these bounds.
 func (s *sessions) watch(key, uri string) (done func(accepted bool), refusal *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	mine := s.owners[key]
-	if mine == nil || mine.uris[uri] {
+	if mine == nil {
 		return func(bool) {}, nil
 	}
-	if e := s.watched.take(mine.subject, 1); e != nil {
-		return nil, e
-	}
-	mine.uris[uri] = true
-	return func(accepted bool) {
-		if !accepted {
-			s.unwatch(key, uri)
+	sub := mine.uris[uri]
+	if sub == nil {
+		if e := s.watched.take(mine.subject, 1); e != nil {
+			return nil, e
 		}
+		sub = new(subscription)
+		mine.uris[uri] = sub
+	}
+	sub.pending++
+	return func(accepted bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		sub.pending--
+		sub.made = sub.made || accepted
+		s.release(mine, uri)
 	}, nil
 }
 
 func (s *sessions) unwatch(key, uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if mine := s.owners[key]; mine != nil && mine.uris[uri] {
+	if mine := s.owners[key]; mine != nil && mine.uris[uri] != nil {
+		mine.uris[uri].made = false
+		s.release(mine, uri)
+	}
+}
+
+// release gives back a subscription that neither the server has nor a request
+// asks for. s.mu is held.
+func (s *sessions) release(mine *session, uri string) {
+	if sub := mine.uris[uri]; sub != nil && sub.pending == 0 && !sub.made {
 		delete(mine.uris, uri)
 		s.watched.give(mine.subject, 1)
 	}
