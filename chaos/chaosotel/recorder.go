@@ -38,7 +38,7 @@ type Recorder struct {
 	wait         metric.Float64Histogram
 
 	mu      sync.Mutex // guards what follows
-	watched map[*watch]bool
+	watched map[*chaos.Injector]*watch
 	labels  map[labels]metric.MeasurementOption
 }
 
@@ -62,7 +62,7 @@ func New(o *Options) (*Recorder, error) {
 		meters = otel.GetMeterProvider()
 	}
 	meter := meters.Meter(Scope)
-	r := &Recorder{tracer: tracers.Tracer(Scope), watched: map[*watch]bool{},
+	r := &Recorder{tracer: tracers.Tracer(Scope), watched: map[*chaos.Injector]*watch{},
 		labels: map[labels]metric.MeasurementOption{}}
 	var errs [4]error
 	r.faults, errs[0] = meter.Int64Counter("shakedown.faults", metric.WithUnit("{fault}"),
@@ -86,30 +86,40 @@ func New(o *Options) (*Recorder, error) {
 func (r *Recorder) armed() (n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for w := range r.watched {
-		if w.in.Armed() {
+	for in := range r.watched {
+		if in.Armed() {
 			n++
 		}
 	}
 	return n
 }
 
-// A watch is an injector that is watched.
-type watch struct{ in *chaos.Injector }
+// A watch is an injector that is watched, once however often that was asked for.
+type watch struct {
+	times int
+	end   func()
+}
 
 // Watch records the events of a live injector, also of calls that are bound to it, and counts it in
-// shakedown.armed, until stop is called. stop may be called several times.
+// shakedown.armed, until stop is called. stop may be called several times. Who watches an injector twice records its
+// events once, until both have stopped.
 func (r *Recorder) Watch(in *chaos.Injector) (stop func()) {
-	w, end := &watch{in}, in.Watch(func(ctx context.Context, e chaos.Event) { r.record(ctx, in, &e) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.watched[w] = true
-	return func() {
-		end()
+	w := r.watched[in]
+	if w == nil {
+		w = &watch{end: in.Watch(func(ctx context.Context, e chaos.Event) { r.record(ctx, in, &e) })}
+		r.watched[in] = w
+	}
+	w.times++
+	return sync.OnceFunc(func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		delete(r.watched, w)
-	}
+		if w.times--; w.times == 0 {
+			w.end()
+			delete(r.watched, in)
+		}
+	})
 }
 
 // Record records an event: use it as [chaos.InjectorOptions].OnEvent, or as that of a matrix. An event of a call

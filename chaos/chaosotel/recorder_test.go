@@ -183,8 +183,18 @@ func TestMetricsHaveWhatThePlanNames(t *testing.T) {
 		in.Disarm()
 		assert.Equal(t, map[attribute.Set]float64{attribute.NewSet(): 0}, all.metrics(t)["shakedown.armed"])
 		in.Arm()
+		again := all.Watch(in)
+		require.NoError(t, in.Register(chaos.Rule{Name: "once", Target: "payments.*", Limit: 1, Fault: fault.Fail(errors.New("down"))}))
+		require.Error(t, charge(t.Context(), in))
+		counted := 0.
+		for _, n := range all.metrics(t)["shakedown.faults"] {
+			counted += n
+		}
+		assert.Equal(t, 3., counted, "watched twice, each fault is counted once")
 		stop()
 		stop()
+		assert.Equal(t, map[attribute.Set]float64{attribute.NewSet(): 1}, all.metrics(t)["shakedown.armed"], "watched twice, stopped once")
+		again()
 		assert.Equal(t, map[attribute.Set]float64{attribute.NewSet(): 0}, all.metrics(t)["shakedown.armed"])
 	})
 }
