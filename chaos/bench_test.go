@@ -136,6 +136,13 @@ func BenchmarkCall(b *testing.B) {
 		keyed := WrapWith("work", bare, &WrapOptions[int]{Key: func(n int) uint64 { return uint64(n&1023) + 1 }})
 		bench(b, under(nil, neverFires()), keyed)
 	})
+	b.Run("bareParallel", func(b *testing.B) {
+		b.RunParallel(func(pb *testing.PB) {
+			for i := 0; pb.Next(); i++ {
+				_, _ = bare(background, i)
+			}
+		})
+	})
 	b.Run("byHandParallel", func(b *testing.B) {
 		var mu sync.Mutex
 		rng := rand.New(rand.NewSource(1))

@@ -84,21 +84,46 @@ func TestABoxIsNotWrittenTo(t *testing.T) {
 	assert.Contains(t, only(t, in).Note, "made no difference")
 }
 
-// A stream continues a call that has begun, as a function does, with the layer of that. What
-// its rules do is what they do to any stream, which begins so too.
+// A stream continues a call that has begun, as a function does, with the layer of that.
 func TestACrossingOfAStream(t *testing.T) {
-	for fault, want := range map[chaos.Fault]string{nil: "[a b] <nil>", down(): "[] connection refused"} {
-		var rules []chaos.Rule
-		if fault != nil {
-			rules = []chaos.Rule{{Target: "words", Fault: fault}}
-		}
-		in := plan(t, rules...).Injector("cell", &chaos.InjectorOptions{RecordAll: true})
-		x := in.Arrive(t.Context(), "words", "", chaos.LayerHTTP, false)
-		x.Declare(chaos.EffectNone)
-		x.Match(7, 2)
-		got, err := collect(chaos.WrapStreamWith("unused", letters, &chaos.WrapOptions[int]{Crossing: &x})(t.Context(), 2), 9)
-		assert.Equal(t, want, fmt.Sprint(got, " ", err))
-		e := only(t, in)
-		assert.Equal(t, []any{"words", chaos.LayerHTTP, uint64(7), chaos.EffectNone}, []any{e.Target, e.Layer, e.Key, e.Effect})
+	for why, c := range map[string]struct {
+		rule  chaos.Rule
+		close bool
+		want  string
+		event string
+	}{
+		"nothing matches":    {chaos.Rule{When: ordinals(9)}, false, "[a b] <nil>", "ok false"},
+		"an item changes":    {chaos.Rule{Fault: replace("x")}, false, "[x x] <nil>", "ok true"},
+		"it fails":           {chaos.Rule{Fault: down()}, false, "[] connection refused", "injected true"},
+		"its reply is lost":  {chaos.Rule{Fault: loseReply()}, false, "[] context deadline exceeded", "injected true"},
+		"its cell has ended": {chaos.Rule{Fault: down()}, true, "[] " + chaos.ErrCellEnded.Error(), ""},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c.rule.Name, c.rule.Target = "r", "words"
+			if c.rule.Fault == nil {
+				c.rule.Fault = down()
+			}
+			in := plan(t, c.rule).Injector("cell", &chaos.InjectorOptions{RecordAll: true})
+			if c.close {
+				in.Close()
+			}
+			x := in.Arrive(t.Context(), "words", "", chaos.LayerHTTP, false)
+			x.Declare(chaos.EffectNone)
+			x.Match(7, 2)
+			got, err := collect(chaos.WrapStreamWith("unused", letters, &chaos.WrapOptions[int]{Crossing: &x})(t.Context(), 2), 9)
+			assert.Equal(t, c.want, fmt.Sprint(got, " ", err))
+			if c.close {
+				assert.Empty(t, in.Events())
+				return
+			}
+			e := only(t, in)
+			assert.Equal(t, c.event, fmt.Sprint(e.Outcome, " ", e.Delivered))
+			assert.Equal(t, []any{"words", chaos.LayerHTTP, uint64(7), chaos.EffectNone}, []any{e.Target, e.Layer, e.Key, e.Effect})
+		})
 	}
+	in := plan(t).Injector("cell", nil)
+	x := in.Arrive(t.Context(), "words", "", chaos.LayerHTTP, false)
+	got, err := collect(chaos.WrapStreamWith("unused", letters, &chaos.WrapOptions[int]{Crossing: &x})(t.Context(), 2), 9)
+	assert.NoError(t, err)
+	assert.Equal(t, []string{"a", "b"}, got, "one that passes through")
 }

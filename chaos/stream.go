@@ -28,31 +28,51 @@ func WrapStream[In, T any](
 func WrapStreamWith[In, T any](
 	target string, fn func(context.Context, In) iter.Seq2[T, error], o *WrapOptions[In],
 ) func(context.Context, In) iter.Seq2[T, error] {
+	p := newPoint(target, LayerStream)
 	opts := *cmp.Or(o, &WrapOptions[In]{})
-	w := streamPoint[In, T]{fn: fn, fit: opts.Fit}
+	p.alias = opts.Alias
+	w := &streamPoint[In, T]{point: p, fn: fn, fit: opts.Fit}
 	return func(ctx context.Context, v In) iter.Seq2[T, error] {
 		if x := opts.Crossing; x != nil {
 			return func(yield func(T, error) bool) { w.goOn(ctx, x, v, yield) }
 		}
-		in := cmp.Or(opts.Injector, FromContext(ctx))
+		f, in := frameOf(ctx), opts.Injector
 		if in == nil {
-			return fn(ctx, v)
+			if f == nil || f.in == nil {
+				return fn(ctx, v)
+			}
+			in = f.in
 		}
 		return func(yield func(T, error) bool) {
-			x := in.Arrive(ctx, target, opts.Alias, LayerStream, false)
-			if x.Waiting() {
-				var key uint64
-				if opts.Key != nil {
-					key = opts.Key(v)
+			var none T
+			set, err := in.enter(&p, f)
+			if set == nil {
+				if err != nil {
+					yield(none, err)
+					return
 				}
-				x.Match(key, v)
-			}
-			if x.PassesThrough() {
 				fn(ctx, v)(yield)
 				return
 			}
-			on := x // so that the one of a call that passes stays on the stack
-			w.goOn(ctx, &on, v, yield)
+			var key uint64
+			if opts.Key != nil {
+				key = opts.Key(v)
+			}
+			at, through := set.count(key)
+			d := decision{set: set, frame: f, layer: p.layer, coords: at}
+			var m matchedRules
+			if !through {
+				m, through, err = matchRules(ctx, &d, v)
+			}
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			if through {
+				fn(ctx, v)(yield)
+				return
+			}
+			w.decide(ctx, &d, m, v, yield)
 		}
 	}
 }
@@ -65,7 +85,7 @@ type streamPoint[In, T any] struct {
 }
 
 // goOn continues a call that has begun.
-func (w streamPoint[In, T]) goOn(ctx context.Context, x *Crossing, v In, yield func(T, error) bool) {
+func (w *streamPoint[In, T]) goOn(ctx context.Context, x *Crossing, v In, yield func(T, error) bool) {
 	switch x.state {
 	case goesOn:
 		w.point = x.point
@@ -79,8 +99,8 @@ func (w streamPoint[In, T]) goOn(ctx context.Context, x *Crossing, v In, yield f
 }
 
 // decide takes an iteration through the rules that matched it.
-func (w streamPoint[In, T]) decide(ctx context.Context, d *decision, m matchedRules, v In, yield func(T, error) bool) {
-	c := &stream[In, T]{streamPoint: w, yield: yield}
+func (w *streamPoint[In, T]) decide(ctx context.Context, d *decision, m matchedRules, v In, yield func(T, error) bool) {
+	c := &stream[In, T]{streamPoint: *w, yield: yield}
 	_, err := decide(ctx, d, m, &callee[In, streamed]{
 		point: w.point, fn: c.call, attach: c.attach, finish: c.finish, unseen: c.drain,
 	}, v)
