@@ -124,3 +124,21 @@ func TestAChangeThatFailsOnAnItem(t *testing.T) {
 	assert.Equal(t, []bool{false, true, false}, errs)
 	assert.True(t, only(t, in).Delivered)
 }
+
+// Attempts are counted whether calls are recorded or not.
+func TestAttemptsAreCountedWithoutRecording(t *testing.T) {
+	in := plan(t, chaos.Rule{Target: "work", When: chance(1e-12), Fault: down()}, chaos.Rule{Name: "seen", Target: "work", When: ordinals(2, 4), Fault: delay(0)}).
+		Injector("", nil)
+	ctx := chaos.NewContext(context.Background(), in)
+	work := chaos.Wrap("work", func(_ context.Context, n int) (int, error) {
+		if n < 3 {
+			return 0, errDown
+		}
+		return n, nil
+	})
+	for n := range 5 {
+		_, _ = work(ctx, n)
+	}
+	events := in.Events()
+	assert.Equal(t, []int{3, 1}, []int{events[0].Attempt, events[1].Attempt})
+}

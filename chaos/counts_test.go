@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"iter"
 	"slices"
 	"sync"
 	"testing"
@@ -118,6 +119,48 @@ func TestAttemptsCountWhatHadEnded(t *testing.T) {
 			assert.Equal(rt, want, got, "%+v", calls)
 		})
 	})
+}
+
+// A stream without an injection or an event counts for the attempts too. It failed if
+// the last item that its consumer took was an error.
+func TestCalmStreamsCountForAttempts(t *testing.T) {
+	for _, c := range []struct {
+		why   string
+		items []error
+		takes int
+		want  int
+	}{
+		{"it ends with an error", []error{nil, errDown}, 9, 2},
+		{"it goes on after an error", []error{errDown, nil}, 9, 1},
+		{"the consumer stops at an error", []error{errDown, nil}, 1, 2},
+		{"the consumer stops before the error", []error{nil, errDown}, 1, 1},
+		{"it has no items", nil, 9, 1},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			in := plan(t, chaos.Rule{Target: "work", When: ordinals(1), Fault: down()}).Injector("", nil)
+			ctx := chaos.NewContext(context.Background(), in)
+			stream := chaos.WrapStream("work", func(context.Context, int) iter.Seq2[int, error] {
+				return func(yield func(int, error) bool) {
+					for i, err := range c.items {
+						if !yield(i, err) {
+							return
+						}
+					}
+				}
+			})
+			n := 0
+			for range stream(ctx, 1) {
+				if n++; n == c.takes {
+					break
+				}
+			}
+			assert.Equal(t, min(c.takes, len(c.items)), n)
+			for _, err := range stream(ctx, 1) {
+				assert.ErrorIs(t, err, errDown, "the second call is injected")
+			}
+			assert.Equal(t, c.want, only(t, in).Attempt)
+		})
+	}
 }
 
 // If a call leaves an event, it names the rules that their limit or cool-down held

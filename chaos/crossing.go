@@ -43,7 +43,7 @@ func (in *Injector) Arrive(ctx context.Context, target, alias string, layer Laye
 		return c
 	}
 	c.decision = decision{set: set, frame: f, layer: layer}
-	if costlyKey && set.ordinal && !in.opts.RecordAll {
+	if costlyKey && set.ordinal && !in.opts.RecordAll && !set.site.failing.Load() {
 		at, through := set.count(0)
 		if c.decision.coords, c.counted = at, true; through {
 			return c
@@ -99,12 +99,20 @@ func (c *Crossing) Match(key uint64, args any) {
 }
 
 // PassesThrough reports whether the call goes straight to its callee, without an
-// event.
+// event. Call [Crossing.Passed] when it has ended.
 func (c *Crossing) PassesThrough() bool { return c.state == passes }
 
 // Err is the error for the caller if the callee is not reached: an [*InjectedError],
 // or [ErrCellEnded]. nil: the call goes on.
 func (c *Crossing) Err() error { return c.err }
+
+// Passed records how a call that passed through ended, for the [Event].Attempt of the next
+// one with that key. Do not call it if the key is unknown.
+func (c *Crossing) Passed(key uint64, err error) {
+	if c.decision.set != nil && c.state == passes {
+		c.decision.set.site.passed(c.decision.frame, key, err)
+	}
+}
 
 func goOn[In, Out any](ctx context.Context, x *Crossing, c *callee[In, Out], in In) (Out, error) {
 	switch x.state {

@@ -25,7 +25,9 @@ func crossed(ctx context.Context, in *Injector, key uint64, costlyKey bool, fn f
 	case c.Err() != nil:
 		return 0, c.Err()
 	case c.PassesThrough():
-		return fn(ctx, int(key))
+		out, err := fn(ctx, int(key))
+		c.Passed(key, err)
+		return out, err
 	}
 	on := c // so that the one of a call that passes stays on the stack
 	return WrapWith("work", fn, &WrapOptions[int]{Crossing: &on})(ctx, int(key))

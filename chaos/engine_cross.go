@@ -12,7 +12,9 @@ func cross[In, Out any](ctx context.Context, f *frame, set *siteRules, c *callee
 	if !through {
 		return matchAndDecide(ctx, &decision{set: set, frame: f, layer: c.layer, coords: at}, c, in)
 	}
-	return c.call(ctx, in)
+	out, err := c.call(ctx, in)
+	set.site.passed(f, key, err)
+	return out, err
 }
 
 func matchAndDecide[In, Out any](ctx context.Context, d *decision, c *callee[In, Out], in In) (Out, error) {
@@ -35,7 +37,9 @@ func callThrough[In, Out any](ctx context.Context, d *decision, c *callee[In, Ou
 	if d.set.site.in.opts.RecordAll || d.idle != nil {
 		return callRecorded(ctx, d, c, in)
 	}
-	return c.call(ctx, in)
+	out, err := c.call(ctx, in)
+	d.set.site.passed(d.frame, d.key, err)
+	return out, err
 }
 
 func (d *decision) open(ctx context.Context, r *record) {

@@ -166,8 +166,8 @@ func (in *Injector) leaveGroup(c *planRule) {
 	}
 }
 
-// streaks counts the failed calls directly before the next one, of those that leave an
-// event, by caller and key. The latest key stands outside the map, since most sites fail for one at a time. The lock of
+// streaks counts the failed calls directly before the next one, by caller and key. The
+// latest key stands outside the map, since most sites fail for one at a time. The lock of
 // the injector's log guards it.
 type streaks struct {
 	last  streak
@@ -202,6 +202,18 @@ func (f *streaks) set(k streak, n int) {
 		delete(f.other, k)
 	}
 	f.last, f.n = k, n
+}
+
+func (s *site) passed(f *frame, key uint64, err error) {
+	if err != nil || s.failing.Load() {
+		s.ended(f, key, err != nil)
+	}
+}
+
+func (s *site) ended(f *frame, key uint64, failed bool) {
+	s.in.log.mu.Lock()
+	defer s.in.log.mu.Unlock()
+	s.streak(streak{f.caller(), key}, failed)
 }
 
 // streak counts a call that has ended; the lock of the injector's log is held.

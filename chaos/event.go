@@ -41,8 +41,8 @@ type Event struct {
 	Deadline     time.Duration `json:"deadlineNs,omitempty"`
 	ContextEnded bool          `json:"contextEnded,omitempty"`
 	// Attempt is 1 plus the number of directly preceding failed calls of the same
-	// lane, caller, target and key that left an event and had ended when the call
-	// began, or that of [WithAttempt].
+	// lane, caller, target and key that had ended when the call began, or that of
+	// [WithAttempt].
 	Attempt       int  `json:"attempt"`
 	AttemptStated bool `json:"-"` // Attempt is that of [WithAttempt]
 	// Habit names the middleware that made the call of its own; empty: the agent made it. See [WithHabit].

@@ -16,8 +16,7 @@ type InjectorOptions struct {
 	// [Injector.Register] refuses a rule whose target matches none of them.
 	Targets []string
 	// RecordAll keeps an event for every call, also where no rule matched. It also
-	// makes every call an enclosing point, and an attempt: see [Event.Caller] and
-	// [Event.Attempt].
+	// makes every call an enclosing point: see [Event.Caller].
 	RecordAll bool
 	// KeepValues keeps the arguments and results of the calls that leave an event,
 	// as JSON, and what calls of models say: see [Exchange].

@@ -69,7 +69,12 @@ func WrapStreamWith[In, T any](
 				return
 			}
 			if through {
-				fn(ctx, v)(yield)
+				var last error
+				fn(ctx, v)(func(item T, err error) bool {
+					last = err
+					return yield(item, err)
+				})
+				set.site.passed(f, key, last)
 				return
 			}
 			w.decide(ctx, &d, m, v, yield)

@@ -49,6 +49,7 @@ func (c streamCall) begin(request any) (grpc.ClientStream, error) {
 		return newClientStream(c, x, request)
 	}
 	base, err := c.open(c.ctx, c.opts)
+	x.ended(err)
 	if err == nil && request != nil {
 		err = base.SendMsg(request)
 	}

@@ -90,6 +90,8 @@ func (p *points) point(ctx context.Context, method string) (*chaos.Injector, str
 type arrival struct {
 	chaos.Crossing
 	target string
+	key    uint64
+	keyed  bool // key is known
 }
 
 // arrive begins a call with a request; nil: its requests come later.
@@ -98,15 +100,22 @@ func (p *points) arrive(ctx context.Context, in *chaos.Injector, target string, 
 	x.target = target
 	x.Crossing = in.Arrive(ctx, target, "", layer, request != nil)
 	if x.Waiting() {
-		var key uint64
-		if request != nil {
-			key = p.keyOf(request)
+		if x.keyed = true; request != nil {
+			x.key = p.keyOf(request)
 		}
 		args := request // boxed for the few that look at it
 		if x.WantsArgs() {
 			args = &Message{Value: request}
 		}
-		x.Match(key, args)
+		x.Match(x.key, args)
 	}
 	return x
+}
+
+// ended says how a call that passed through ended, and returns its error.
+func (x *arrival) ended(err error) error {
+	if x.keyed {
+		x.Passed(x.key, err)
+	}
+	return err
 }

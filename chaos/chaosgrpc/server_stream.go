@@ -31,7 +31,7 @@ func (p *points) streamServer(srv any, ss grpc.ServerStream, info *grpc.StreamSe
 		if request != nil {
 			ss = &serverStream{ServerStream: ss, ctx: ss.Context(), request: request}
 		}
-		return handler(srv, ss)
+		return x.ended(handler(srv, ss))
 	}
 	c := &servedCall{ss: ss, info: info, handle: func(s grpc.ServerStream) error { return handler(srv, s) }}
 	_, c.last = typesOf(info.FullMethod)

@@ -20,7 +20,7 @@ func (p *points) unaryClient(ctx context.Context, method string, request, reply 
 	}
 	x := p.arrive(ctx, in, target, chaos.LayerGRPC, request)
 	if x.PassesThrough() {
-		return invoker(ctx, method, request, reply, cc, opts...)
+		return x.ended(invoker(ctx, method, request, reply, cc, opts...))
 	}
 	var made []*execution
 	out, err, injected := cross(ctx, x, request, func() any { return reply },
@@ -54,7 +54,8 @@ func (p *points) unaryServer(ctx context.Context, request any, info *grpc.UnaryS
 	}
 	x := p.arrive(ctx, in, target, chaos.LayerGRPC, request)
 	if x.PassesThrough() {
-		return handler(ctx, request)
+		reply, err := handler(ctx, request)
+		return reply, x.ended(err)
 	}
 	_, last := typesOf(info.FullMethod)
 	out, err, _ := cross(ctx, x, request, func() any { return last },

@@ -243,6 +243,26 @@ func TestAnInjectedErrorOfAHandler(t *testing.T) {
 	})
 }
 
+// A call that passed and failed counts as the attempt before the next one.
+func TestAttempts(t *testing.T) {
+	for _, at := range []side{client, server} {
+		synctest.Test(t, func(t *testing.T) {
+			plan, err := chaos.NewPlan(7, chaos.Rule{Name: "by key", Target: "*", When: when.Prob(0), Fault: fault.Hang()},
+				chaos.Rule{Name: "r", Target: "*", When: when.Nth(2), Fault: fault.Delay(time.Second)})
+			require.NoError(t, err)
+			in := plan.Injector("cell", nil)
+			s := &shop{do: func(context.Context) error { return status.Error(codes.Aborted, "collision") }}
+			c := wrapped(t, s, at, in)
+			for range 2 {
+				_, err := ask(t.Context(), c, unary, "a")
+				assert.Equal(t, codes.Aborted, status.Code(err))
+			}
+			require.Len(t, in.Events(), 1)
+			assert.Equal(t, 2, in.Events()[0].Attempt)
+		})
+	}
+}
+
 // Equal requests have equal keys, in whatever order their maps are encoded.
 func TestKeysOfMaps(t *testing.T) {
 	in := injector(t)

@@ -128,7 +128,7 @@ func TestACalmCallIsTheServersOwn(t *testing.T) {
 }
 
 // Calls are counted in the same way whether they pass at once or not: the
-// third is failed.
+// third is failed, and knows how often it was tried.
 func TestCallsThatPassAreCounted(t *testing.T) {
 	const body = `{"order":7}`
 	for name, w := range map[string]chaos.When{"counted": when.Every(3), "counted otherwise": when.All(when.Every(3), when.Always())} {
@@ -154,6 +154,7 @@ func TestCallsThatPassAreCounted(t *testing.T) {
 			require.Len(t, events, 2)
 			for i, e := range events {
 				assert.EqualValues(t, 3*i+2, e.Ordinal, name)
+				assert.Equal(t, 3*i+3, e.Attempt, "%s: the real failures before it count", name)
 				assert.Equal(t, sent != "", e.Key != 0, name)
 			}
 		}

@@ -187,6 +187,16 @@ func (a *arrival) intact() *http.Request {
 	return r
 }
 
+// passed records how a call without a fault ended. If it failed and its body
+// was not read, the body is read for its key, provided that it can be had
+// again.
+func (a *arrival) passed(failed error) {
+	if !a.keyed && (failed == nil || hasBody(a.request) && a.request.GetBody == nil || a.knowKey() != nil) {
+		return
+	}
+	a.Passed(a.key, failed)
+}
+
 func (a *arrival) refused() (*http.Response, error) {
 	if a.request.Body != nil && !a.server {
 		a.request.Body.Close() // a transport closes it in any case

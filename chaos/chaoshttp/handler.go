@@ -20,7 +20,8 @@ import (
 // say why. Other errors close the connection without an answer.
 //
 // A call that no rule matches goes straight to next, which may take its
-// connection over or send trailers. For all other calls, and all that are
+// connection over or send trailers. Its answer is not looked at, and counts as
+// a success for [chaos.Event].Attempt. For all other calls, and all that are
 // recorded, next runs in a goroutine of its own, which ends before ServeHTTP
 // does. Its answer is passed on, streams included; it can neither hijack the
 // connection nor send trailers.
@@ -57,6 +58,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if a.PassesThrough() {
 		h.next.ServeHTTP(w, a.intact())
+		a.passed(nil)
 		return
 	}
 	if a.Err() != nil {

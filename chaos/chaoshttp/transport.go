@@ -59,7 +59,13 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !a.PassesThrough() {
 		return (&exchange{do: t.base.RoundTrip}).cross(&a)
 	}
-	return t.base.RoundTrip(a.intact())
+	resp, err := t.base.RoundTrip(a.intact())
+	failed := err
+	if err == nil && resp != nil && resp.StatusCode >= http.StatusBadRequest {
+		failed = errStatus
+	}
+	a.passed(failed)
+	return resp, err
 }
 
 var errShared = errors.New("chaoshttp: http.DefaultTransport cannot be used in virtual time, because all cells share its connections: " +
@@ -85,6 +91,9 @@ func PerWorld() *http.Transport {
 		TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: time.Second,
 	}
 }
+
+// errStatus stands for a status of failure in an answer without a fault.
+var errStatus = errors.New("http: the status is one of failure")
 
 // CloseIdleConnections closes those of the base, for
 // [http.Client.CloseIdleConnections].

@@ -143,9 +143,19 @@ func (b *reader) through(p []byte) (int, error) {
 	b.err = io.ErrUnexpectedEOF // stays if the reader panics: a later Read must not return io.EOF
 	n, err := b.plain.Read(p)
 	if b.err = err; err != nil {
-		b.cancel()
+		b.passed()
 	}
 	return n, err
+}
+
+// passed ends a call on which no fault acts.
+func (b *reader) passed() {
+	if b.err == io.EOF {
+		b.crossing.Passed(0, nil)
+	} else {
+		b.crossing.Passed(0, b.err)
+	}
+	b.cancel()
 }
 
 // Read returns the rest of the current chunk, or of the next one.
@@ -197,8 +207,11 @@ func (b *reader) Close() error {
 	err := b.plain.Close() // first: a Read may be waiting for the source
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.stop != nil {
+	switch {
+	case b.stop != nil:
 		b.stop()
+	case b.begun && b.err == nil:
+		b.passed()
 	}
 	return err
 }

@@ -126,7 +126,9 @@ func (r Result) RowsAffected() (int64, error) { return r.Affected, r.noAffected 
 // arrival is a call that has begun. Nothing happens to the zero one.
 type arrival struct {
 	chaos.Crossing
-	call Statement
+	call  Statement
+	key   uint64
+	keyed bool // key is known
 }
 
 // point is where a call is made.
@@ -171,7 +173,8 @@ func (c *conn) arrive(ctx context.Context, p point, call Statement) (x arrival) 
 	if x.Waiting() {
 		x.Declare(c.does(call.op))
 		c.now = call
-		x.Match(c.now.key(), &c.now)
+		x.key, x.keyed = c.now.key(), true
+		x.Match(x.key, &c.now)
 	}
 	return x
 }
@@ -206,6 +209,14 @@ func (c *conn) target(n named) string {
 		}
 	}
 	return target
+}
+
+// ended says how a call that passed through ended, and returns its error.
+func (x *arrival) ended(err error) error {
+	if x.keyed {
+		x.Passed(x.key, err)
+	}
+	return err
 }
 
 var errGone = errors.New("chaossql: this call came late, and its connection has been given back")

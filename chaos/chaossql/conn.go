@@ -71,7 +71,8 @@ func (c *conn) exec(ctx context.Context, s *stmt, query string, args []driver.Na
 func (c *conn) arriveExec(ctx context.Context, p point, call Statement) (driver.Result, error) {
 	x := c.arrive(ctx, p, call)
 	if x.PassesThrough() {
-		return c.execWhole(ctx, call)
+		r, err := c.execWhole(ctx, call)
+		return r, x.ended(err)
 	}
 	r, err := cross(ctx, x, func(ctx context.Context, call Statement) (own Result, err error) {
 		r, err := c.execWhole(ctx, call)
@@ -125,6 +126,7 @@ func (c *conn) query(ctx context.Context, s *stmt, query string, args []driver.N
 func (c *conn) arriveQuery(ctx context.Context, p, ofRows point, call Statement) (r driver.Rows, err error) {
 	if x := c.arrive(ctx, p, call); x.PassesThrough() {
 		r, err = c.queryWhole(ctx, call)
+		x.ended(err)
 	} else {
 		r, err = c.injectQuery(ctx, x)
 	}
@@ -215,7 +217,7 @@ func (lostConn) Is(target error) bool { return target == driver.ErrBadConn }
 func (c *conn) Ping(ctx context.Context) error {
 	x := c.arrive(ctx, c.point(ctx, pinging, ""), Statement{op: pinging, conn: c})
 	if x.PassesThrough() {
-		return optional[driver.Pinger](c.Conn).Ping(ctx)
+		return x.ended(optional[driver.Pinger](c.Conn).Ping(ctx))
 	}
 	_, err := cross(ctx, x, func(ctx context.Context, _ Statement) (struct{}, error) {
 		return struct{}{}, optional[driver.Pinger](c.Conn).Ping(ctx)

@@ -105,7 +105,7 @@ func (c *connector) Connect(ctx context.Context) (opened driver.Conn, err error)
 	x := own.arrive(ctx, own.point(ctx, connecting, ""), Statement{op: connecting, conn: own})
 	if x.PassesThrough() {
 		base, err := c.base.Connect(ctx)
-		if err != nil {
+		if x.ended(err) != nil {
 			return nil, err
 		}
 		return own.of(base), nil

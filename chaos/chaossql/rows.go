@@ -60,7 +60,7 @@ type resultSet struct {
 	last []driver.Value // the row that was read last
 
 	began bool    // reading did
-	x     arrival // the call that reading it is
+	x     arrival // the call that reading it is; zero: it has ended
 	next  func() ([]driver.Value, error, bool)
 	stop  func() // nil: no fault acts on it
 }
@@ -125,11 +125,13 @@ func (r *rows) fit(v any) (any, error) {
 	return row, nil
 }
 
-// end ends the reading of a result set.
-func (r *rows) end() {
+// end ends the reading of a result set, by an error or well.
+func (r *rows) end(err error) {
 	if r.stop != nil {
 		r.stop()
 	}
+	r.x.ended(err)
+	r.x = arrival{}
 }
 
 // all yields the rows of one result set. Each is a slice of its own, because faults may keep it.
@@ -248,7 +250,13 @@ func (r *rows) Next(dest []driver.Value) error {
 		r.begin()
 	}
 	if r.stop == nil {
-		return r.nextRow(dest)
+		err := r.nextRow(dest)
+		if err == io.EOF {
+			r.end(nil)
+		} else if err != nil {
+			r.end(err)
+		}
+		return err
 	}
 	switch row, err, more := r.next(); {
 	case !more:
@@ -284,7 +292,7 @@ func (r *rows) Columns() []string { return r.columns }
 
 // Close ends the query.
 func (r *rows) Close() error {
-	r.end()
+	r.end(nil)
 	return r.close()
 }
 
@@ -298,7 +306,7 @@ func (r *rows) close() error {
 
 // NextResultSet goes on to it. Its rows are another stream.
 func (r *rows) NextResultSet() error {
-	r.end()
+	r.end(nil)
 	if err := r.RowsNextResultSet.NextResultSet(); err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, erro
 	x := c.arrive(ctx, c.point(ctx, beginning, ""), Statement{op: beginning, conn: c})
 	if x.PassesThrough() {
 		base, err := c.beginNow(ctx, o)
-		if err != nil {
+		if x.ended(err) != nil {
 			return nil, err
 		}
 		return c.began(ctx, base, o), nil // also without an injector: a later statement may have one
@@ -84,7 +84,7 @@ func (t *tx) end(op operation) error {
 	}
 	x := t.c.arrive(t.ctx, t.c.point(t.ctx, op, ""), Statement{op: op, conn: t.c})
 	if x.PassesThrough() {
-		return t.endNow(op)
+		return x.ended(t.endNow(op))
 	}
 	asked := false
 	defer func() {
