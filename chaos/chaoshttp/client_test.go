@@ -201,6 +201,18 @@ func TestSharedTransportIsRefusedInVirtualTime(t *testing.T) {
 	}
 }
 
+func TestReplacedDefaultTransportIsNotRefused(t *testing.T) {
+	real := http.DefaultTransport
+	http.DefaultTransport = inPlace{}
+	defer func() { http.DefaultTransport = real }()
+	in := chaos.NewInjector(0, &chaos.InjectorOptions{Virtual: true})
+	client := &http.Client{Transport: chaoshttp.NewTransport(nil, nil)}
+	r := request(t, chaos.NewContext(t.Context(), in), http.MethodGet, "http://orders.internal/", nil)
+	resp, err := client.Do(r)
+	require.NoError(t, err)
+	resp.Body.Close()
+}
+
 // TestPerWorldLeavesNothing: after each answer the clock of the bubble moves, over
 // HTTP/1.1 and HTTP/2, and at its end nothing is left, or synctest would panic.
 func TestPerWorldLeavesNothing(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -179,8 +180,16 @@ func hostOf(r Request, target string) host {
 	return host{strings.Trim(authority, "[]"), port}
 }
 
-// addr is the address of the host by its name, since that was not resolved.
-func (h host) addr() net.Addr { return namedAddr(net.JoinHostPort(h.name, h.port)) }
+// addr is the address of the host. For a name it is the name, since it was not
+// resolved.
+func (h host) addr() net.Addr {
+	if ip := net.ParseIP(h.name); ip != nil {
+		if port, err := strconv.Atoi(h.port); err == nil {
+			return &net.TCPAddr{IP: ip, Port: port}
+		}
+	}
+	return namedAddr(net.JoinHostPort(h.name, h.port))
+}
 
 func localAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 51234} }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
@@ -323,6 +324,38 @@ func TestAllAnswersAreClosed(t *testing.T) {
 		}
 		assert.NotEmpty(t, bodies, name)
 	}
+}
+
+// A connection that switched protocols can be written to, whatever it was sent
+// with.
+func TestAnUpgradeThatIsSentTwiceCanBeWrittenTo(t *testing.T) {
+	in := injectorOf(t, chaos.Rule{Fault: fault.Duplicate()})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, rw, err := http.NewResponseController(w).Hijack()
+		if !assert.NoError(t, err) {
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		line, _ := rw.ReadString('\n')
+		_, _ = io.WriteString(conn, line)
+	}))
+	defer s.Close()
+	req := request(t, chaos.NewContext(t.Context(), in), http.MethodGet, s.URL, nil)
+	req.Header.Set("Connection", "Upgrade")
+	req.Header.Set("Upgrade", "echo")
+	resp, err := chaoshttp.NewTransport(&http.Transport{}, nil).RoundTrip(req)
+	require.NoError(t, err)
+	conn, ok := resp.Body.(io.ReadWriteCloser)
+	require.True(t, ok, "%T", resp.Body)
+	_, err = io.WriteString(conn, "hello\n")
+	require.NoError(t, err)
+	got := make([]byte, 6)
+	_, err = io.ReadFull(conn, got)
+	require.NoError(t, err)
+	assert.Equal(t, "hello\n", string(got))
+	require.NoError(t, conn.Close())
+	assert.True(t, onlyEvent(t, in).Delivered)
 }
 
 // Zero values are somebody's arguments too.

@@ -359,5 +359,12 @@ func (x *exchange) own(resp *http.Response) {
 		body.most = 0
 	}
 	x.mu.Unlock()
+	if w, ok := resp.Body.(io.Writer); ok { // of a connection that switched protocols
+		resp.Body = struct {
+			*tap
+			io.Writer
+		}{body, w}
+		return
+	}
 	resp.Body = body
 }

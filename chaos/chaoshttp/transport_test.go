@@ -124,6 +124,45 @@ func TestTheRequestStaysIntact(t *testing.T) {
 	}
 }
 
+// Where no rule could match, nothing is looked at.
+func TestTheBodyIsReadOnlyWhereARuleCouldCare(t *testing.T) {
+	const orders = "https://api.openai.com/orders"
+	for pattern, want := range map[string]map[string]bool{ // where a rule looks at no key: the model is part of a name
+		"GET other.example.com/*":             {},
+		"* api.openai.com/v1/embeddings":      {},
+		"*#gpt-4o":                            {chat: true}, // a path that asks no model has no #
+		"POST api.openai.com/v1/chat/*":       {chat: true},
+		"POST api.openai.com/v1/chat/*#gpt-4": {chat: true},
+		"* api.openai.com/orders":             {},
+		"by its key":                          {orders: true},
+		"by its arguments":                    {orders: true},
+	} {
+		for _, url := range []string{chat, orders} {
+			in := chaos.NewInjector(1, nil)
+			rule := chaos.Rule{Target: pattern, When: when.Nth(99), Fault: chaoshttp.HangUp()}
+			switch pattern {
+			case "by its key":
+				rule.Target, rule.When = "* api.openai.com/orders", when.Prob(1e-9)
+			case "by its arguments":
+				rule.Target, rule.When = "* api.openai.com/orders", when.Args("never", func(chaoshttp.Request) bool { return false })
+			}
+			require.NoError(t, in.Register(rule))
+			read := false
+			req := request(t, chaos.NewContext(t.Context(), in), http.MethodPost, url, nil)
+			req.Body = io.NopCloser(noticing{&read})
+			req.ContentLength = 2
+			_, err := chaoshttp.NewTransport(instant{&http.Response{StatusCode: 200, Body: http.NoBody}}, nil).RoundTrip(req)
+			require.NoError(t, err)
+			assert.Equal(t, want[url], read, "%s for %s", pattern, url)
+		}
+	}
+}
+
+// noticing tells that it was read.
+type noticing struct{ read *bool }
+
+func (n noticing) Read([]byte) (int, error) { *n.read = true; return 0, io.EOF }
+
 // closing is a body that reports whether it was closed.
 type closing struct {
 	io.Reader

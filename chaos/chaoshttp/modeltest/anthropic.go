@@ -1,8 +1,11 @@
 package modeltest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"slices"
 )
 
 func readAnthropic(q *query) *problem {
@@ -25,6 +28,8 @@ func readAnthropic(q *query) *problem {
 	}
 	q.model, q.stream = in.Model, in.Stream
 	switch {
+	case in.Model == "":
+		return wrong("model", "missing")
 	case in.MaxTokens < 1:
 		return wrong("max_tokens", "missing or below 1")
 	case len(in.Messages) == 0:
@@ -36,29 +41,52 @@ func readAnthropic(q *query) *problem {
 		if m.Role != roleUser && m.Role != roleAssistant {
 			return wrong(where+".role", "%q; allowed: user, assistant, with the system's text in system", m.Role)
 		}
-		q.readBlocks(where, m.Role, m.Content)
+		if m.Content.empty() && (m.Role == roleUser || i < len(in.Messages)-1) {
+			return wrong(where+".content", "empty")
+		}
+		if p := q.readBlocks(where, m.Role, m.Content); p != nil {
+			return p
+		}
 	}
 	for i, t := range in.Tools {
-		own := t.Type == "" || t.Type == "custom" // the others are the provider's, such as "bash"
-		q.offer(fmt.Sprintf("tools.%d.input_schema", i), Tool{t.Name, t.Description, t.Schema}, own)
+		if t.Type != "" && t.Type != "custom" { // of the provider, such as "bash", which the client runs
+			q.tools = append(q.tools, Tool{Name: t.Name})
+			continue
+		}
+		tool := Tool{Name: t.Name, Description: t.Description, Schema: t.Schema}
+		q.offer(fmt.Sprintf("tools.%d.input_schema", i), tool, true)
 	}
 	return nil
 }
 
-func (q *query) readBlocks(where, role string, content parts) {
+// empty reports whether content has no part, or a text without characters.
+func (p parts) empty() bool {
+	return len(p) == 0 || slices.ContainsFunc(p, func(part part) bool { return part.Type == "text" && part.Text == "" })
+}
+
+func (q *query) readBlocks(where, role string, content parts) *problem {
 	said := Message{Role: role}
 	pending := role == roleAssistant
 	for j, b := range content {
+		at := fmt.Sprintf("%s.content.%d", where, j)
 		switch {
 		case b.Type == "tool_use" && role == roleAssistant:
+			if !isObject(b.Input) {
+				return wrong(at+".input", "no object")
+			}
 			said.Calls = append(said.Calls, Call{ID: b.ID, Name: b.Name, Args: compact(b.Input)})
-		case b.Type == "tool_result":
+		case b.Type == "tool_result" && role == roleUser:
 			if pending {
 				q.add(where, said)
 				said, pending = Message{Role: role}, false
 			}
-			at := fmt.Sprintf("%s.content.%d", where, j)
-			q.add(at, Message{Role: roleTool, CallID: b.ToolUseID, Text: b.Content.text()})
+			var result parts
+			if len(b.Content) > 0 && json.Unmarshal(b.Content, &result) != nil {
+				return wrong(at+".content", "neither a text nor blocks")
+			}
+			q.add(at, Message{Role: roleTool, CallID: b.ToolUseID, Text: result.text()})
+		case b.Type == "tool_use", b.Type == "tool_result":
+			return wrong(at, "a %s in a message of the role %s", b.Type, role)
 		default: // images and thinking have no text
 			said.Text, pending = joined(said.Text, b.Text), true
 		}
@@ -66,11 +94,13 @@ func (q *query) readBlocks(where, role string, content parts) {
 	if pending {
 		q.add(where, said)
 	}
+	return nil
 }
 
 func refuseAnthropic(p *problem) any {
-	return object{"type", "error", "error", object{"type", "invalid_request_error", "message", p.String()},
-		"request_id", "req_modeltest"}
+	kind := cmp.Or(map[int]string{http.StatusNotFound: "not_found_error",
+		http.StatusRequestEntityTooLarge: "request_too_large"}[p.status], "invalid_request_error")
+	return object{"type", "error", "error", object{"type", kind, "message", p.String()}, "request_id", "req_modeltest"}
 }
 
 func wholeAnthropic(r *reply) any {

@@ -11,6 +11,7 @@ import (
 type chatRequest struct {
 	Model   string
 	Stream  *bool
+	N       *int
 	Options struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
@@ -51,8 +52,13 @@ func (q *query) readChat(ollama bool) *problem {
 	if in.Stream != nil {
 		q.stream = *in.Stream
 	}
-	if len(in.Messages) == 0 {
+	switch {
+	case in.Model == "":
+		return wrong("model", "missing")
+	case len(in.Messages) == 0:
 		return wrong("messages", "missing or empty")
+	case in.N != nil && *in.N != 1:
+		return wrong("n", "%d; allowed: 1", *in.N)
 	}
 	for i, m := range in.Messages {
 		where := fmt.Sprintf("messages[%d]", i)
@@ -70,7 +76,11 @@ func (q *query) readChat(ollama bool) *problem {
 				if c.ID == "" && ollama {
 					c.ID = fmt.Sprintf("%s-%d-%d", c.Function.Name, i, j)
 				}
-				msg.Calls = append(msg.Calls, Call{ID: c.ID, Name: c.Function.Name, Args: c.arguments()})
+				args, p := c.arguments(fmt.Sprintf("%s.tool_calls[%d].function.arguments", where, j), ollama)
+				if p != nil {
+					return p
+				}
+				msg.Calls = append(msg.Calls, Call{ID: c.ID, Name: c.Function.Name, Args: args})
 			}
 		default:
 			return wrong(where+".role", "%q; allowed: system, developer, user, assistant, tool", m.Role)
@@ -87,17 +97,24 @@ func (q *query) readChat(ollama bool) *problem {
 	return nil
 }
 
-// arguments are the text that OpenAI has for them, or the object that Ollama has.
-func (c chatCall) arguments() (args string) {
-	if json.Unmarshal(c.Function.Arguments, &args) == nil {
-		return args
+func (c chatCall) arguments(where string, ollama bool) (args string, p *problem) {
+	doc := c.Function.Arguments
+	switch {
+	case len(doc) == 0:
+	case ollama && !isObject(doc):
+		return "", wrong(where, "no object")
+	case !ollama && json.Unmarshal(doc, &args) != nil:
+		return "", wrong(where, "no text")
 	}
-	return compact(c.Function.Arguments)
+	if ollama {
+		args = compact(doc)
+	}
+	return args, nil
 }
 
 func openAIError(p *problem) any {
 	return object{"error", object{"message", p.String(), "type", "invalid_request_error",
-		"param", orNull(p.where), "code", nil}}
+		"param", orNull(p.where), "code", orNull(p.code)}}
 }
 
 func orNull(text string) any {

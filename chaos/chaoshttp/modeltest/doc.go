@@ -30,25 +30,41 @@
 //	POST …/models/NAME:generateContent           gemini (also :streamGenerateContent)
 //	POST …/api/chat                              ollama
 //
-// # Turns
+// # What is a function of what
 //
 // An answer is a function of the request. The turn is one more than the number of
 // assistant messages in it, so a [Script] needs no state: the client may send a
-// request again, and conversations may run at the same time. The streamed answer has
-// the same content, identifiers and usage as the other one. Only OpenAI's responses are
-// remembered, for previous_response_id. A [Func] sees the whole [Request], and may hand
-// over to several scripts.
+// request again, and conversations may run at the same time. Identifiers are
+// derived from the conversation and the answer, times from the turn, and the usage
+// from the number of characters unless the answer states it. The streamed answer
+// has the same content, identifiers and usage as the other one.
+//
+// Only OpenAI's responses are remembered, for previous_response_id, unless the
+// request has store false.
+//
+// A [Func] sees the whole [Request], so it may answer by the prompt, by the tool's
+// result, or by what is random in its cell. It may hand over to several scripts.
 //
 // # What it refuses
 //
-// A request that the provider would refuse, such as a tool's result without its call,
-// gets the provider's form of an error; docs/http.md lists them. Keys, names of models,
-// limits of length, tool_choice and response formats are not checked.
+// A request that the provider would refuse gets the provider's status and form of an
+// error, for instance a tool's result without its call, or Anthropic's missing max_tokens.
+// The message names the member and what is allowed, in the same words for every provider.
+// Ollama's server passes most of these on to the model; here it refuses them too.
 //
-// Where the test's own script does not fit, the client gets status 400 with an error
-// that names the turn, and the test fails at its end ([New], [Model.Err]). Under faults
-// an agent may take another way than the script: use a Func there, or give New nil
-// instead of the test and ask Err.
+// Not checked: keys and version headers, the names of models, limits of length,
+// arguments against schemas, tool_choice, response formats. More than one answer
+// to a request (n, candidateCount) is refused, and so are OpenAI's stored
+// conversations and item references.
+//
+// # When the script does not fit
+//
+// A script at its end, an After that did not come, an error of a [Func], a call of
+// a tool that the request does not offer: the client gets status 400 with an error
+// that names the turn, which no client tries again, and the test fails at its end
+// ([New], [Model.Err]). Under faults an agent may take another way than the script.
+// There use a Func that answers what it is asked, or give New nil instead of the
+// test and ask Err. Answers that are cut, refused or empty are faults of chaoshttp.
 //
 // Stability: may change.
 package modeltest

@@ -118,18 +118,28 @@ type response struct {
 	streamed bool
 }
 
+// maxBody is the longest request, in bytes, as Anthropic has it.
+const maxBody = 32 << 20
+
 func (m *Model) respond(r *http.Request) response {
 	api, known := wireOf(r)
-	if !known || r.Method != http.MethodPost {
+	switch {
+	case !known:
 		return refused(api, &problem{status: http.StatusNotFound, text: "no such path: " + r.Method + " " + r.URL.Path})
+	case r.Method != http.MethodPost:
+		return refused(api, &problem{status: http.StatusMethodNotAllowed,
+			text: r.Method + " is not allowed; allowed: POST"})
 	}
 	var body []byte
 	var err error
 	if r.Body != nil {
-		body, err = io.ReadAll(r.Body)
+		body, err = io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	}
 	if err != nil {
 		return refused(api, wrong("", "the body cannot be read: %v", err))
+	}
+	if len(body) > maxBody {
+		return refused(api, &problem{status: http.StatusRequestEntityTooLarge, text: "the body is longer than 32 MiB"})
 	}
 	q := &query{url: r.URL, body: body, stored: m.conversation, ids: map[string]bool{}}
 	p := api.read(q)
@@ -149,7 +159,7 @@ func (m *Model) respond(r *http.Request) response {
 		return refused(api, wrong("", "%s", m.fail(err)))
 	}
 	said := newReply(q, ask, a)
-	if api.name == "responses" {
+	if q.store {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.stored[said.id("resp_")] = append(q.messages[q.system:],

@@ -191,16 +191,19 @@ func TestTheModelHasNoAnswer(t *testing.T) {
 		{"a script at its end", modeltest.Script(answer{Text: "Hello."}), "turn 2 of POST %s: the script has no answer for it, it ends after turn 1"},
 		{"no script", nil, "turn 2 of POST %s: the script has no answer for it, it ends after turn 0"},
 		{"a script that does not fit", modeltest.Script(answer{}, answer{After: "refund", Text: "x"}),
-			`turn 2 of POST %s: the script expects "refund" in the newest messages, which are ["Where is it?"]`},
+			`turn 2 of POST %s: the script expects "refund" in the newest messages, which are user "Where is it?"`},
 		{"an error", func(context.Context, modeltest.Request) (answer, error) { return answer{}, boom }, "turn 2 of POST %s: boom"},
 		{"nothing", func(context.Context, modeltest.Request) (answer, error) { return answer{}, nil },
 			"turn 2 of POST %s: the answer has neither text nor calls (chaoshttp.EmptyCompletion makes an empty one)"},
 		{"a tool that is not offered", modeltest.Script(answer{}, answer{Calls: []call{{Name: "b"}}}),
-			`turn 2 of POST %s: Calls[0].Name "b"; allowed: a tool that the request offers`},
+			`turn 2 of POST %s: Calls[0].Name "b"; allowed: a tool of the request (["a"])`},
 		{"arguments that are no object", modeltest.Script(answer{}, answer{Calls: []call{{Name: "a", Args: "null"}}}),
 			`turn 2 of POST %s: Calls[0].Args "null"; allowed: a JSON object`},
-		{"all that is wrong", modeltest.Script(answer{}, answer{Calls: []call{{Name: "b", Args: "1"}}}),
-			`turn 2 of POST %s: Calls[0].Name "b"; allowed: a tool that the request offers; Calls[0].Args "1"; allowed: a JSON object`},
+		{"an identifier twice", modeltest.Script(answer{}, answer{Calls: []call{{Name: "a", ID: "x"}, {Name: "a", ID: "x"}}}),
+			`turn 2 of POST %s: Calls[1].ID "x"; allowed: one that no other call of the conversation has`},
+		{"all that is wrong", modeltest.Script(answer{}, answer{InputTokens: -1, Calls: []call{{Name: "b", Args: "1"}}}),
+			`turn 2 of POST %s: InputTokens -1, OutputTokens 0; allowed: 0 or more; Calls[0].Name "b"; allowed: a tool of the request (["a"]); ` +
+				`Calls[0].Args "1"; allowed: a JSON object`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			each(t, func(t *testing.T, d dialect, stream bool) {
@@ -213,7 +216,7 @@ func TestTheModelHasNoAnswer(t *testing.T) {
 					want := "modeltest: " + fmt.Sprintf(tc.want, path)
 					assert.Equal(t, http.StatusBadRequest, status)
 					assert.Equal(t, "application/json", kind)
-					assert.JSONEq(t, errorBody(d.api, 400, "", want), body)
+					assert.JSONEq(t, errorBody(d.api, 400, "", "", want), body)
 					require.ErrorContains(t, m.Err(), strings.ReplaceAll(want, "; Calls", "\nCalls"))
 				}
 				assert.Empty(t, test.errs)
@@ -251,9 +254,12 @@ func TestPreviousResponse(t *testing.T) {
 		{Role: "assistant", Calls: []call{{"c1", "a", "{}"}}}, {Role: "tool", CallID: "c1", Text: "ok"},
 	}, asked)
 
-	status, _, body := post(t, m, "/v1/responses", `{"model":"m","previous_response_id":"resp_0000000000000000","input":"x"}`)
-	assert.Equal(t, http.StatusBadRequest, status)
-	assert.JSONEq(t, errorBody("responses", 400, "previous_response_id", `not found: "resp_0000000000000000"`), body)
+	_, unstored := ask(`{"model":"m","store":false,"input":"Again."` + tools)
+	for id, message := range map[string]string{unstored: "not stored", "resp_0000000000000000": "made up"} {
+		status, _, body := post(t, m, "/v1/responses", `{"model":"m","previous_response_id":"`+id+`","input":"x"}`)
+		assert.Equal(t, http.StatusBadRequest, status, message)
+		assert.JSONEq(t, errorBody("responses", 400, "previous_response_not_found", "previous_response_id", fmt.Sprintf("not found: %q", id)), body)
+	}
 }
 
 // Gemini and Ollama need no identifiers of calls.
@@ -263,10 +269,10 @@ func TestOptionalForms(t *testing.T) {
 		asked = r
 		return answer{Text: "one two"}, nil
 	})
-	status, kind, body := post(t, m, "/v1beta/models/m:streamGenerateContent?alt=sse", `{"systemInstruction":{"parts":[{"text":"Be brief."}]},"contents":[
+	status, kind, body := post(t, m, "/v1beta/models/m:streamGenerateContent?alt=sse", `{"system_instruction":{"parts":[{"text":"Be brief."}]},"contents":[
 		{"parts":[{"text":"Go."}]},
-		{"role":"model","parts":[{"thought":true,"text":"hm"},{"functionCall":{"name":"a","args":{ "n": 1 }}},{"functionCall":{"name":"b"}}]},
-		{"role":"function","parts":[{"functionResponse":{"name":"b","response":{"ok":2}}},{"functionResponse":{"name":"a","response":{"ok":1}}}]}]}`)
+		{"role":"model","parts":[{"thought":true,"text":"hm"},{"function_call":{"name":"a","args":{ "n": 1 }}},{"function_call":{"name":"b"}}]},
+		{"role":"function","parts":[{"function_response":{"name":"b","response":{"ok":2}}},{"function_response":{"name":"a","response":{"ok":1}}}]}]}`)
 	require.Equal(t, http.StatusOK, status, body)
 	assert.Equal(t, "text/event-stream", kind)
 	assert.Equal(t, 2, strings.Count(body, "data: "))
@@ -288,6 +294,22 @@ func TestOptionalForms(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, body)
 	assert.Equal(t, []message{{Role: "system", Text: "a\nb"}}, asked.Messages)
 	assert.NotContains(t, body, "usage", "a stream has it only if it is asked for")
+}
+
+// Gemini has two spellings of a member. A request with both has both instructions, and the schema of the second.
+func TestBothSpellingsOfAMember(t *testing.T) {
+	var asked modeltest.Request
+	m := modeltest.New(t, func(_ context.Context, r modeltest.Request) (answer, error) {
+		asked = r
+		return answer{Text: "x"}, nil
+	})
+	status, _, body := post(t, m, "/v1beta/models/m:generateContent", `{"contents":[{"parts":[{"text":"Go."}]}],
+		"systemInstruction":{"parts":[{"text":"Be brief."}]},"system_instruction":{"parts":[{"text":"Be kind."}]},
+		"tools":[{"functionDeclarations":[{"name":"a","parametersJsonSchema":{"type":"array"},"parameters_json_schema":{"type":"object"}}]}]}`)
+	require.Equal(t, http.StatusOK, status, body)
+	assert.Equal(t, []message{{Role: "system", Text: "Be brief."}, {Role: "system", Text: "Be kind."}, {Role: "user", Text: "Go."}}, asked.Messages)
+	require.Len(t, asked.Tools, 1)
+	assert.JSONEq(t, `{"type":"object"}`, string(asked.Tools[0].Schema))
 }
 
 // The handler and the transport give the same bytes, and the handler sends every

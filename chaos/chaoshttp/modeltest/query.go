@@ -39,11 +39,13 @@ type query struct {
 	schema   *problem // of the first tool whose schema is none
 	loose    bool     // results may come anywhere behind their calls
 	usage    bool     // a stream tells the usage
+	store    bool
 }
 
 // A problem is why a request is refused.
 type problem struct {
 	status int
+	code   string // of OpenAI; empty: none
 	where  string // the member; empty: none
 	text   string // what was found there, and what is allowed
 }
@@ -61,13 +63,20 @@ func (p *problem) String() string {
 
 func (q *query) decode(in any) *problem {
 	err := json.Unmarshal(q.body, in)
-	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return wrong(cmp.Or(strings.ToLower(jsonvalue.FieldOf(e)), "body"), "the wrong type: %s", e.Value)
+	if err == nil && !isObject(q.body) {
+		return wrong("body", "no object")
 	}
-	switch {
-	case errors.Is(err, errContent):
+	if e := new(json.UnmarshalTypeError); errors.As(err, &e) {
+		field := strings.Split(jsonvalue.FieldOf(e), ".")
+		for i, name := range field { // without a tag it is the name of a Go field
+			field[i] = strings.ToLower(name[:min(1, len(name))]) + name[min(1, len(name)):]
+		}
+		return wrong(cmp.Or(strings.Join(field, "."), "body"), "the wrong type: %s", e.Value)
+	}
+	if errors.Is(err, errContent) {
 		return wrong("content", "the wrong type; allowed: a text, or a list of parts")
-	case err != nil:
+	}
+	if err != nil {
 		return wrong("", "the body is no valid JSON: %v", err)
 	}
 	return nil
@@ -178,8 +187,8 @@ type part struct {
 	Type, Text, Refusal string
 	ID, Name            string
 	Input               json.RawMessage
-	ToolUseID           string `json:"tool_use_id"`
-	Content             parts  // of a tool's result
+	ToolUseID           string          `json:"tool_use_id"`
+	Content             json.RawMessage // of a tool's result
 }
 
 // parts is content: a text, or a list of parts.

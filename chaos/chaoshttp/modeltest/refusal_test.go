@@ -1,6 +1,7 @@
 package modeltest_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,20 +19,28 @@ import (
 func unmarshal(doc string, into any) error { return json.Unmarshal([]byte(doc), into) }
 
 // errorBody is a provider's error. where is the member that it is about.
-func errorBody(api string, status int, where, text string) string {
-	message, param := text, any(nil)
+func errorBody(api string, status int, code, where, text string) string {
+	message := text
 	if where != "" {
-		message, param = where+": "+text, where
+		message = where + ": " + text
+	}
+	orNull := func(s string) any {
+		if s == "" {
+			return nil
+		}
+		return s
 	}
 	switch api {
 	case "anthropic":
-		return document(obj{"type": "error", "request_id": "req_modeltest", "error": obj{"type": "invalid_request_error", "message": message}})
+		kind := map[int]string{404: "not_found_error", 413: "request_too_large"}[status]
+		return document(obj{"type": "error", "request_id": "req_modeltest", "error": obj{"type": cmp.Or(kind, "invalid_request_error"), "message": message}})
 	case "gemini":
-		return document(obj{"error": obj{"code": status, "status": "INVALID_ARGUMENT", "message": message}})
+		kind := map[int]string{404: "NOT_FOUND"}[status]
+		return document(obj{"error": obj{"code": status, "status": cmp.Or(kind, "INVALID_ARGUMENT"), "message": message}})
 	case "ollama":
 		return document(obj{"error": message})
 	}
-	return document(obj{"error": obj{"type": "invalid_request_error", "code": nil, "param": param, "message": message}})
+	return document(obj{"error": obj{"type": "invalid_request_error", "code": orNull(code), "param": orNull(where), "message": message}})
 }
 
 // A refused request, the member at fault, and what is said of it.
@@ -79,7 +88,9 @@ func refusals() map[string][]refused {
 		"chat": {
 			{"no JSON", `{`, "", badJSON},
 			{"no object", `[]`, "body", "the wrong type: array"},
+			{"null", `null`, "body", "no object"},
 			{"a wrong type", `{"model":7}`, "model", "the wrong type: number"},
+			{"no model", `{"messages":[` + user + `]}`, "model", "missing"},
 			{"no messages", `{"model":"m"}`, "messages", none},
 			{"an empty list of messages", chat(""), "messages", none},
 			{"an unknown role", chat(`{"role":"robot"}`), "messages[0].role", `"robot"; allowed: system, developer, user, assistant, tool`},
@@ -89,11 +100,15 @@ func refusals() map[string][]refused {
 			{"a result that comes late", chat(join(user, chatCall, user, chatResult)), "messages[1]", alone},
 			{"a call ID twice", chat(join(chatCall, chatResult, chatCall)), "messages[2]", twice},
 			{"a call without ID", chat(`{"role":"assistant","tool_calls":[{"function":{"name":"a"}}]}`), "messages[0]", noID},
+			{"arguments that are no text", chat(`{"role":"assistant","tool_calls":[{"function":{"name":"a","arguments":{}}}]}`),
+				"messages[0].tool_calls[0].function.arguments", "no text"},
 			{"a schema that is no object", fn(`{"type":"array"}`), "tools[0].function.parameters", fmt.Sprintf(typed, "array")},
 			{"a schema without type", fn(`{}`), "tools[0].function.parameters", fmt.Sprintf(typed, "<nil>")},
 			{"a schema that is a text", fn(`"object"`), "tools[0].function.parameters", `tool "a" has no valid schema`},
+			{"several answers", `{"model":"m","n":2,"messages":[` + user + `]}`, "n", "2; allowed: 1"},
 		},
 		"responses": {
+			{"no model", `{"input":"Hi"}`, "model", "missing"},
 			{"no messages", `{"model":"m"}`, "input", none},
 			{"an empty list of items", items(""), "input", none},
 			{"nothing but reasoning", items(`{"type":"reasoning"}`), "input", none},
@@ -107,28 +122,40 @@ func refusals() map[string][]refused {
 		"anthropic": {
 			{"no JSON", `{"a":`, "", badJSON},
 			{"a wrong type", `{"model":"m","max_tokens":"9"}`, "max_tokens", "the wrong type: string"},
+			{"no model", `{"max_tokens":9,"messages":[` + user + `]}`, "model", "missing"},
 			{"no max_tokens", chat(user), "max_tokens", "missing or below 1"},
 			{"no messages", blocks(""), "messages", none},
 			{"an unknown role", blocks(join(user, `{"role":"system","content":"x"}`)), "messages.1.role",
 				`"system"; allowed: user, assistant, with the system's text in system`},
+			{"no content", blocks(join(user, `{"role":"assistant","content":[]}`, user)), "messages.1.content", "empty"},
 			{"a result without its call", blocks(join(user, blockResult)), "messages.1.content.0", orphan},
 			{"a call without its result", blocks(blockCall), "messages.0", alone},
 			{"a result behind a text", blocks(join(blockCall, `{"role":"user","content":[{"type":"text","text":"x"},{"type":"tool_result","tool_use_id":"c1"}]}`)),
 				"messages.0", alone},
+			{"a call of the user", blocks(`{"role":"user","content":[{"type":"tool_use","id":"c1","name":"a","input":{}}]}`),
+				"messages.0.content.0", "a tool_use in a message of the role user"},
+			{"a result of the assistant", blocks(`{"role":"assistant","content":[{"type":"tool_result","tool_use_id":"c1"}]}`),
+				"messages.0.content.0", "a tool_result in a message of the role assistant"},
 			{"a result of another type", blocks(join(blockCall, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":7}]}`)),
-				"content", "the wrong type; allowed: a text, or a list of parts"},
+				"messages.1.content.0.content", "neither a text nor blocks"},
+			{"arguments that are no object", blocks(`{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"a","input":"{"}]}`),
+				"messages.0.content.0.input", "no object"},
 			{"a schema that is no object", tools("messages", `{"name":"a","input_schema":{"type":"string"}}`), "tools.0.input_schema", fmt.Sprintf(typed, "string")},
 			{"no schema", tools("messages", `{"name":"a"}`), "tools.0.input_schema", `tool "a" has no valid schema`},
 		},
 		"gemini": {
 			{"a wrong type", `{"contents":{}}`, "contents", "the wrong type: object"},
 			{"no messages", `{}`, "contents", none},
+			{"no parts", contents(join(text, `{}`)), "contents[1].parts", none},
 			{"an unknown role", contents(`{"role":"assistant","parts":[{"text":"x"}]}`), "contents[0].role", `"assistant"; allowed: user, model`},
 			{"a result without its call", contents(join(text, partResult)), "contents[1]", orphan},
 			{"a call without its result", contents(join(text, partCall)), "contents[1]", alone},
 			{"a result that comes late", contents(join(partCall, text, partResult)), "contents[0]", alone},
-			{"a schema that is no object", tools("contents", `{"functionDeclarations":[{"name":"b"},{"name":"a","parameters":{"type":"STRING"}}]}`),
+			{"arguments that are no object", contents(`{"role":"model","parts":[{"functionCall":{"name":"a","args":[1]}}]}`),
+				"contents[0].parts[0].functionCall.args", "no object"},
+			{"a schema that is no object", tools("contents", `{"function_declarations":[{"name":"b"},{"name":"a","parameters":{"type":"STRING"}}]}`),
 				"tools[0].functionDeclarations[1].parameters", fmt.Sprintf(typed, "STRING")},
+			{"several answers", `{"contents":[` + text + `],"generationConfig":{"candidateCount":2}}`, "generationConfig.candidateCount", "2; allowed: 1"},
 		},
 		"ollama": {
 			{"no JSON", ``, "", badJSON},
@@ -136,6 +163,8 @@ func refusals() map[string][]refused {
 			{"an unknown role", chat(`{"role":"robot"}`), "messages[0].role", `"robot"; allowed: system, developer, user, assistant, tool`},
 			{"a result without its call", chat(join(user, ollamaResult)), "messages[1]", orphan},
 			{"a call without its result", chat(ollamaCall), "messages[0]", alone},
+			{"arguments that are no object", chat(`{"role":"assistant","tool_calls":[{"function":{"name":"a","arguments":"{}"}}]}`),
+				"messages[0].tool_calls[0].function.arguments", "no object"},
 		},
 	}
 }
@@ -158,7 +187,7 @@ func TestRefusals(t *testing.T) {
 				status, kind, got := post(t, m, d.path(stream), body)
 				assert.Equal(t, http.StatusBadRequest, status)
 				assert.Equal(t, "application/json", kind)
-				assert.JSONEq(t, errorBody(d.api, status, row.where, row.text), got)
+				assert.JSONEq(t, errorBody(d.api, status, "", row.where, row.text), got)
 			})
 		}
 	})
@@ -188,14 +217,44 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
-// Another method or path is not there.
+// Another method or path gets the error of the provider that is likely meant.
 func TestPathsAndMethods(t *testing.T) {
-	for request, api := range map[string]string{"GET /v1/messages": "anthropic", "POST /v1/embeddings": "chat"} {
-		method, path, _ := strings.Cut(request, " ")
+	for _, tc := range []struct{ request, version, api string }{
+		{"GET /v1/chat/completions", "", "chat"},
+		{"DELETE /v1/responses", "", "chat"},
+		{"GET /v1/messages", "", "anthropic"},
+		{"GET /v1beta/models/m:generateContent", "", "gemini"},
+		{"GET /api/chat", "", "ollama"},
+		{"POST /v1/embeddings", "", "chat"},
+		{"POST /v1/complete", "2023-06-01", "anthropic"},
+		{"POST /v1beta/models/m:embedContent", "", "gemini"},
+		{"POST /api/embed", "", "ollama"},
+	} {
+		method, path, _ := strings.Cut(tc.request, " ")
+		status, text := http.StatusNotFound, "no such path: "+tc.request
+		if method != http.MethodPost {
+			status, text = http.StatusMethodNotAllowed, method+" is not allowed; allowed: POST"
+		}
+		r := httptest.NewRequest(method, path, nil)
+		if tc.version != "" {
+			r.Header.Set("anthropic-version", tc.version)
+		}
 		w := httptest.NewRecorder()
-		modeltest.New(t, nil).ServeHTTP(w, httptest.NewRequest(method, path, nil))
-		assert.Equal(t, http.StatusNotFound, w.Code, request)
-		assert.JSONEq(t, errorBody(api, w.Code, "", "no such path: "+request), w.Body.String())
+		modeltest.New(t, nil).ServeHTTP(w, r)
+		assert.Equal(t, status, w.Code, tc.request)
+		assert.JSONEq(t, errorBody(tc.api, status, "", "", text), w.Body.String(), tc.request)
+	}
+}
+
+// A body of more than 32 MiB is refused.
+func TestTooLarge(t *testing.T) {
+	long := strings.Repeat(" ", 32<<20+1)
+	for _, d := range dialects() {
+		status, _, body := post(t, modeltest.New(t, nil), d.path(false), long)
+		assert.Equal(t, http.StatusRequestEntityTooLarge, status)
+		var doc obj
+		require.NoError(t, unmarshal(body, &doc))
+		assert.NotNil(t, doc["error"])
 	}
 }
 

@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -93,12 +94,11 @@ func Script(answers ...Answer) Func {
 			return Answer{}, fmt.Errorf("the script has no answer for it, it ends after turn %d", len(answers))
 		}
 		a := answers[r.Turn-1]
-		var news []string
-		for _, m := range newest(r.Messages) {
-			news = append(news, m.Text)
-		}
-		if !strings.Contains(strings.Join(news, "\n"), a.After) {
-			return Answer{}, fmt.Errorf("the script expects %q in the newest messages, which are %q", a.After, news)
+		news := newest(r.Messages)
+		has := func(m Message) bool { return strings.Contains(m.Text, a.After) }
+		if a.After != "" && !slices.ContainsFunc(news, has) {
+			return Answer{}, fmt.Errorf("the script expects %q in the newest messages, which are %s", a.After,
+				describe(news))
 		}
 		return a, nil
 	}
@@ -113,6 +113,18 @@ func newest(all []Message) []Message {
 	return all
 }
 
+func describe(messages []Message) string {
+	var texts []string
+	for _, m := range messages {
+		text := []rune(m.Text)
+		if len(text) > 200 {
+			text = append(text[:200], '…')
+		}
+		texts = append(texts, fmt.Sprintf("%s %q", m.Role, string(text)))
+	}
+	return cmp.Or(strings.Join(texts, ", "), "none")
+}
+
 // check returns what is wrong with an answer to r, joined.
 func (a Answer) check(r Request) error {
 	var errs []error
@@ -120,16 +132,32 @@ func (a Answer) check(r Request) error {
 		errs = append(errs,
 			errors.New("the answer has neither text nor calls (chaoshttp.EmptyCompletion makes an empty one)"))
 	}
-	offered := func(name string) bool {
-		return slices.ContainsFunc(r.Tools, func(t Tool) bool { return t.Name == name })
+	if a.InputTokens < 0 || a.OutputTokens < 0 {
+		errs = append(errs,
+			fmt.Errorf("InputTokens %d, OutputTokens %d; allowed: 0 or more", a.InputTokens, a.OutputTokens))
+	}
+	var names []string
+	for _, t := range r.Tools {
+		names = append(names, t.Name)
+	}
+	used := map[string]bool{}
+	for _, m := range r.Messages {
+		for _, c := range m.Calls {
+			used[c.ID] = true
+		}
 	}
 	for i, c := range a.Calls {
-		if !offered(c.Name) {
-			errs = append(errs, fmt.Errorf("Calls[%d].Name %q; allowed: a tool that the request offers", i, c.Name))
+		if !slices.Contains(names, c.Name) {
+			errs = append(errs, fmt.Errorf("Calls[%d].Name %q; allowed: a tool of the request (%q)", i, c.Name, names))
 		}
 		if c.Args != "" && !isObject([]byte(c.Args)) {
 			errs = append(errs, fmt.Errorf("Calls[%d].Args %q; allowed: a JSON object", i, c.Args))
 		}
+		if c.ID != "" && used[c.ID] {
+			errs = append(errs,
+				fmt.Errorf("Calls[%d].ID %q; allowed: one that no other call of the conversation has", i, c.ID))
+		}
+		used[c.ID] = true
 	}
 	return errors.Join(errs...)
 }

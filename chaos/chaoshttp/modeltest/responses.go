@@ -3,12 +3,14 @@ package modeltest
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 )
 
 // A responseItem is an element of the input.
 type responseItem struct {
 	Type, Role      string
+	ID              string
 	Content         parts
 	CallID          string `json:"call_id"`
 	Name, Arguments string
@@ -19,7 +21,9 @@ func readResponses(q *query) *problem {
 	var in struct {
 		Model, Instructions string
 		Stream              bool
+		Store               *bool
 		Previous            string `json:"previous_response_id"`
+		Conversation        json.RawMessage
 		Input               json.RawMessage
 		Tools               []struct {
 			Type, Name, Description string
@@ -30,11 +34,21 @@ func readResponses(q *query) *problem {
 		return p
 	}
 	q.model, q.stream, q.loose = in.Model, in.Stream, true
+	q.store = in.Store == nil || *in.Store
+	if in.Model == "" {
+		return wrong("model", "missing")
+	}
+	if len(in.Conversation) > 0 && string(in.Conversation) != "null" {
+		return &problem{status: http.StatusNotFound, where: "conversation",
+			text: "not found: " + string(in.Conversation)}
+	}
 	q.instruct(in.Instructions)
 	if in.Previous != "" {
 		before, ok := q.stored(in.Previous)
 		if !ok {
-			return wrong("previous_response_id", "not found: %q", in.Previous)
+			p := wrong("previous_response_id", "not found: %q", in.Previous)
+			p.code = "previous_response_not_found"
+			return p
 		}
 		for _, m := range before {
 			q.add("previous_response_id", m)
@@ -44,9 +58,11 @@ func readResponses(q *query) *problem {
 		return p
 	}
 	for i, t := range in.Tools {
-		if t.Type == "function" {
-			q.offer(fmt.Sprintf("tools[%d].parameters", i), Tool{t.Name, t.Description, t.Parameters}, false)
+		if t.Type != "function" {
+			continue
 		}
+		tool := Tool{Name: t.Name, Description: t.Description, Schema: t.Parameters}
+		q.offer(fmt.Sprintf("tools[%d].parameters", i), tool, false)
 	}
 	return nil
 }
@@ -75,6 +91,8 @@ func (q *query) readInput(input json.RawMessage) *problem {
 			m = Message{Role: roleAssistant, Calls: []Call{{ID: item.CallID, Name: item.Name, Args: item.Arguments}}}
 		case "function_call_output":
 			m = Message{Role: roleTool, CallID: item.CallID, Text: item.Output.text()}
+		case "item_reference":
+			return &problem{status: http.StatusNotFound, where: where, text: "items are not stored: " + item.ID}
 		default:
 			continue // such as reasoning
 		}
@@ -100,7 +118,7 @@ func responseDocument(r *reply, status string, items []object) object {
 	return object{
 		"id", r.id("resp_"), "object", "response", "created_at", r.created, "status", status, "error", nil,
 		"incomplete_details", nil, "instructions", nil, "model", r.model, "output", items,
-		"parallel_tool_calls", true, "previous_response_id", nil, "store", true, "temperature", 1,
+		"parallel_tool_calls", true, "previous_response_id", nil, "store", r.asked.store, "temperature", 1,
 		"tool_choice", "auto", "tools", []any{}, "top_p", 1, "usage", usage, "metadata", object{},
 	}
 }

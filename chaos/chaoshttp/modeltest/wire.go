@@ -52,15 +52,28 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return append(doc, '}'), nil
 }
 
-// wireOf returns the form of a request by the end of its path; for another path OpenAI's.
+// wireOf returns the form of a request by the end of its path. For another path it
+// returns the provider's that is likely meant.
 func wireOf(r *http.Request) (_ wire, known bool) {
-	all := wires()
-	for _, w := range all {
-		if slices.ContainsFunc(w.ends, func(end string) bool { return strings.HasSuffix(r.URL.Path, end) }) {
+	path, likely := r.URL.Path, "chat"
+	switch {
+	case r.Header.Get("Anthropic-Version") != "":
+		likely = "anthropic"
+	case strings.Contains(path, "/v1beta/"), strings.Contains(path, "/models/") && strings.Contains(path, ":"):
+		likely = "gemini"
+	case strings.Contains(path, "/api/"):
+		likely = "ollama"
+	}
+	var other wire
+	for _, w := range wires() {
+		if slices.ContainsFunc(w.ends, func(end string) bool { return strings.HasSuffix(path, end) }) {
 			return w, true
 		}
+		if w.name == likely {
+			other = w
+		}
 	}
-	return all[0], false
+	return other, false
 }
 
 func refused(api wire, p *problem) response {
