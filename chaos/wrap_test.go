@@ -177,6 +177,17 @@ func TestPanics(t *testing.T) {
 	}
 }
 
+func TestGoexitIsRecorded(t *testing.T) {
+	in, ctx := recording(t)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = chaos.Wrap("work", func(context.Context, int) (int, error) { runtime.Goexit(); return 0, nil })(ctx, 1)
+	}()
+	<-done
+	assert.Equal(t, chaos.OutcomePanicked, only(t, in).Outcome)
+}
+
 func TestCallerAndPassThrough(t *testing.T) {
 	in, ctx := recording(t, chaos.Rule{Name: "in", Target: "inner", When: ordinals(0), Fault: down()})
 	inner := chaos.Wrap("inner", double)

@@ -177,6 +177,25 @@ func TestReportsHaveNoSecretOfTheEnvironment(t *testing.T) {
 	}
 }
 
+// Nor does it in the errors of the agent and of the reset, which other reports than those of a matrix show.
+func TestAgentAndResetTellNoSecretOfTheEnvironment(t *testing.T) {
+	t.Setenv("SHAKEDOWN_TEST_KEY", "plain-words-of-a-key")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "bad key "+r.Header.Get("X-Key")+r.URL.Path, http.StatusUnauthorized)
+	}))
+	defer server.Close()
+	at := server.URL + "/${SHAKEDOWN_TEST_KEY}"
+	s := loaded(t, small+"agent: {endpoint: '"+at+"', reset_endpoint: '"+at+"', headers: {X-Key: '${SHAKEDOWN_TEST_KEY}'}}\n", nil)
+	for _, m := range s.Matrices(nil) {
+		_, err := m.World.Agent(t.Context(), "hello", nil)
+		for _, err := range []error{err, m.Reset(t.Context())} {
+			require.ErrorContains(t, err, "401")
+			assert.Contains(t, err.Error(), "[redacted]")
+			assert.NotContains(t, err.Error(), "of-a-key")
+		}
+	}
+}
+
 // scenarios restricts an invariant to scenarios by their names, and allow_inconclusive is that
 // of the runs.
 func TestScenariosOfAnInvariant(t *testing.T) {

@@ -61,6 +61,8 @@ func TestModelFaults(t *testing.T) {
 		{"mode: empty", 0, `"content":""`, "refunded"},
 		{"mode: garbage", 0, `"stop"`, "refunded"},
 		{"mode: response_drift", 0, "refunded", "order_id"},
+		{"mode: response_drift, drift_type: verbosity_shift", 0, "refunded", "429"},
+		{"mode: response_drift, drift_type: format_change", 0, "refunded", "429"},
 		{"mode: response_drift, drift_type: tone_shift", 0, "refunded", "429"},
 		{"mode: response_drift, drift_type: refusal_rephrase", 0, `"stop"`, "refunded"},
 	} {

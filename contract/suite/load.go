@@ -195,6 +195,18 @@ func (l *loader) apply(s *Suite, invariants []asked) {
 				"what fits a scenario of chaos_matrix, in when and in scenarios")
 		}
 	}
+	const allowed = "an invariant that is asked there, such as one without when and scenarios"
+	switch root := s.root; {
+	case s.useless():
+		l.r.refuse(member(root, "scoring"), "weights of parts alone that this file does not have",
+			"a weight above 0 of the contract, or of another part of this file")
+	case len(s.contract) == 0:
+		l.r.refuse(s.doc.Contract.Invariants.node, "no invariant of the contract's scenarios", allowed)
+	case s.set != nil && len(s.mutation) == 0:
+		l.r.refuse(root.Get("mutations"), "no invariant of mutations", allowed)
+	case len(s.sessions) > 0 && len(s.played) == 0:
+		l.r.refuse(s.doc.Replays.Sessions.node, "no invariant of sessions", allowed)
+	}
 }
 
 // asks reports of each invariant whether it is asked in one of the scenarios.

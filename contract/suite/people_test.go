@@ -41,13 +41,20 @@ func TestWhatIsNoYAMLHasItsLine(t *testing.T) {
 	for _, row := range []struct{ why, text, want string }{
 		{"a colon in the first line", `version: "2.0": x`, "s.yaml:1:1: "},
 		{"a tab that indents", "version: x\ncontract:\n\tname: x", "s.yaml:3:1: "},
+		{"a directive", "%foo\na: b", "s.yaml:1:1: "},
 		{"a text that never ends", "version: \"2.0\n\ntrials: 2\n", "s.yaml:3:1: "},
+		{"a text in quotation marks that is not closed", small + "points: [\"a]\n", "s.yaml:9:1: "},
 		{"a list that is not closed", small + "points: [a, b\ntrials: 2\n", "s.yaml:10:1: "},
+		{"a mark of the byte order", "\ufeffversion: \"2.0\n\ntrials: 2\n", "s.yaml:3:1: "},
 		{"a key that is indented too little", strings.Replace(small, "{id: a, type: completes}",
 			"id: a\n      type: completes\n     severity: low", 1), "s.yaml:8:1: "},
+		{"a key without a space behind it", strings.Replace(small, "name: refunds", "name:refunds", 1), "s.yaml:6:1: "},
 		{"a star without quotation marks", small + "points: [*]\n", "s.yaml:9:1: "},
+		{"an alias of nothing", small + "points: [a*b, *no]\n", "s.yaml:9:1: "},
 		{"a control character", small + "points: [\"é\b\"]\n", "s.yaml:9:13: "},
 		{"a byte of another encoding", small + "points: [\"\xe9\"]\n", "s.yaml:9:11: "},
+		{"UTF-16", "\xff\xfev\x00e\x00r\x00s\x00", "s.yaml:1:1: "},
+		{"nothing", "# nothing\n", "s.yaml:1:1: "},
 		{"a mistake in a second document", small + "---\na: b: c\n", "s.yaml:10:1: "},
 	} {
 		t.Run(row.why, func(t *testing.T) {
@@ -95,6 +102,14 @@ func TestEachProblemIsToldOnce(t *testing.T) {
 			`s.yaml:9:51: agent/method is "GET"; allowed: one of POST`,
 			`s.yaml:9:72: agent/reset_endpoint is "here"; allowed: an absolute http or https URL`,
 		}},
+		{"sections without anything", "version: '2.0'\ngolden_prompts:\ncontract:\n  name:\n  invariants:\n  chaos_matrix:\nagent:\n",
+			[]string{
+				"s.yaml:2:16: golden_prompts is null; allowed: a list",
+				"s.yaml:4:8: contract/name is null; allowed: a string",
+				"s.yaml:5:14: contract/invariants is null; allowed: a list",
+				"s.yaml:6:16: contract/chaos_matrix is null; allowed: a list",
+				"s.yaml:7:7: agent is null; allowed: an object",
+			}},
 		{"sections that are empty", "version: '2.0'\ngolden_prompts: []\ncontract: {name: ' ', invariants: [], chaos_matrix: []}\n" +
 			"replays: {}\npoints: ['']\n", []string{
 			"s.yaml:2:17: golden_prompts is []; allowed: one prompt or more",
@@ -122,6 +137,10 @@ func TestEachProblemIsToldOnce(t *testing.T) {
 				"s.yaml:11:10: timeout: a tag !x; allowed: values without a tag",
 				"s.yaml:12:21: scoring/contract: a number written as .nan; allowed: numbers as 0.5",
 			}},
+		{"a number that no float64 holds", small + "scoring: {contract: 1e400}\n",
+			[]string{"s.yaml:9:21: scoring/contract is 1e400; allowed: a number that a float64 holds"}},
+		{"an attack that adds nothing", small + "    - {name: x, context_attacks: [{type: memory_poisoning, payload: ''}]}\n",
+			[]string{`s.yaml:9:69: contract/chaos_matrix/1/context_attacks/0/payload is ""; allowed: a text that is not empty`}},
 		{"an argument that the constructor names otherwise", strings.Replace(small, "type: completes",
 			"type: contains_any, values: [x, ' ']", 1),
 			[]string{`s.yaml:6:43: contract/invariants/0/values is ["x"," "]; allowed: text that is not empty`}},
@@ -136,7 +155,7 @@ func TestEachProblemIsToldOnce(t *testing.T) {
 	}
 }
 
-// Weights are those that scoring takes.
+// Weights are those that scoring takes, and one of them has an effect.
 func TestWeightsAreThoseOfScoring(t *testing.T) {
 	for _, taken := range []string{
 		"contract: 0.999", // 1 - 0.999 is above 0.001 in binary
@@ -151,6 +170,7 @@ func TestWeightsAreThoseOfScoring(t *testing.T) {
 		"contract: 0.998":              "scoring: weights that sum to 0.998; allowed: weights that sum to 1 within 0.001",
 		"contract: 1.5, mutation: -.5": "scoring/mutation: a number written as -.5",
 		"contract: 2, mutation: -1":    "scoring/mutation is -1; allowed: 0 or more, and finite",
+		"mutation: 1":                  "scoring: weights of parts alone that this file does not have; allowed: a weight above 0 of",
 	} {
 		assert.Contains(t, strings.Join(problemsOf(t, small+"scoring: {"+refused+"}\n", nil), "\n"), want)
 	}
@@ -165,6 +185,14 @@ func TestAMutatorThatIsNone(t *testing.T) {
 		problems := problemsOf(t, small+"mutations: {types: [noise]}\n", &suite.Options{Mutators: []mutate.Mutator{m}})
 		assert.Contains(t, strings.Join(problems, "\n"), "s.yaml:9:12: mutations: mutate: Own[0]")
 	}
+}
+
+// What Go gives and does not work is an error too, at the place that names it.
+func TestOptionsThatAreNone(t *testing.T) {
+	o := &suite.Options{Effects: map[string]func(state any) []string{"none": nil}}
+	problems := problemsOf(t, contractOf("{type: at_most_once, effects: none}", calmly), o)
+	assert.Equal(t, []string{
+		`s.yaml:6:37: contract/invariants/0/effects: Options.Effects["none"] is nil; allowed: a function`}, problems)
 }
 
 // At most 100 problems are shown, those of the first places; one line counts the others.

@@ -65,6 +65,8 @@ func TestLoadRefuses(t *testing.T) {
 			`@at_most_one@: contract/invariants/0/type is "at_most_one"; allowed: did you mean at_most_once? One of at_most_once, `},
 		{"effects without a function", "effects: refunds", "effects: refund",
 			`contract/invariants/0/effects is "refund"; allowed: one of refunds; did you mean refunds?`},
+		{"a key of another type", "effects: refunds", "pattern: refunds",
+			"@pattern: refunds@: contract/invariants/0/pattern is unknown"},
 		{"what is negated", "type: completes", "type: completes, negate: true",
 			"11:33: contract/invariants/2/negate: a field without a meaning for the type completes"},
 		{"an invariant that is never asked", "when: no_chaos", "when: llm_faults_active",
@@ -73,12 +75,19 @@ func TestLoadRefuses(t *testing.T) {
 			`@slower@: contract/chaos_matrix/2/tool_faults/0/mode is "slower"; allowed: one of error, malformed, malicious_response, slow, timeout; did you mean slow?`},
 		{"a key that does nothing in the mode", "mode: slow", "mode: slow, error_code: 503",
 			"chaos_matrix/2/tool_faults/0/error_code is unknown"},
+		{"a fault without a tool", "tool: refund, mode: slow", "mode: slow",
+			"chaos_matrix/2/tool_faults/0/tool is missing"},
 		{"a fault of a model without its place", "tool_faults: [{tool: refund, mode: slow}]",
 			"llm_faults: [{mode: empty}]", "@{mode: empty@: contract/chaos_matrix/2/llm_faults/0/point is missing"},
+		{"a style that is not known", "tool_faults: [{tool: refund, mode: slow}]",
+			"llm_faults: [{mode: response_drift, point: x, api: openai, drift_type: tone}]",
+			`contract/chaos_matrix/2/llm_faults/0/drift_type is "tone"; allowed: one of json_field_rename, `},
 		{"a session of another form", "{file: replays/shop-7.json}", "{id: shop}",
 			"replays/sessions/1/file is missing; allowed: the file of a session"},
 		{"a rule's kind, by the pointer of planjson", "kind: lost_reply", "kind: lost_replies",
 			`@lost_replies@: contract/chaos_matrix/3/rules/0/fault/kind is "lost_replies"`},
+		{"a rule's parameter", "duration: 2s", "duration: 2",
+			"@2}}}@: contract/chaos_matrix/3/rules/0/fault/params/duration is a number"},
 		{"a parameter that planjson refuses", "kind: lost_reply, params: {duration: 2s}", "kind: http_status, params: {code: 99}",
 			"@99}}}@: contract/chaos_matrix/3/rules/0/fault/params/code is 99; allowed: a status code from 400 to 599"},
 		{"a kind of mutation", "[noise, prompt", "[noisy, prompt", `@noisy@: mutations/types/0 is "noisy"`},
@@ -93,6 +102,11 @@ func TestLoadRefuses(t *testing.T) {
 		{"an older version", `version: "2.0"`, `version: "1.0"`, `1:10: version is "1.0"; allowed: one of 2.0`},
 		{"an agent at an address with a password", "trials: 2", "agent: {endpoint: 'ftp://ann:hunter2@host/a'}",
 			`agent/endpoint is "ftp://[redacted]@host/a"; allowed: an absolute http or https URL`},
+		{"an address that is none, with a password", "trials: 2", "agent: {endpoint: 'http://ann:hunt er2@host:x/a'}",
+			`agent/endpoint is "http://[redacted]@host:x/a"; allowed: an absolute http or https URL`},
+		{"an address that resets, with a token", "trials: 2",
+			"agent: {endpoint: 'http://a/b', reset_endpoint: 'ws://tok@host'}",
+			`agent/reset_endpoint is "ws://[redacted]@host"`},
 		{"an agent that is not behind HTTP", "trials: 2", "agent: {type: python, endpoint: 'http://a/b'}",
 			`agent/type is "python"; allowed: one of http`},
 		{"a template without the prompt", "trials: 2", "agent: {endpoint: 'http://a/b', request_template: '{}'}",
@@ -101,7 +115,7 @@ func TestLoadRefuses(t *testing.T) {
 			"agent/response_path is "},
 		{"an attack that is not known", "type: memory_poisoning", "type: overflow",
 			`contract/chaos_matrix/4/context_attacks/0/type is "overflow"; allowed: one of memory_poisoning`},
-		{"mutations of which nothing is asked", "severity: critical,", "severity: critical, when: no_chaos,", "@{types: [noise@: mutations: contract: Invariants is empty; allowed: at least one"},
+		{"mutations of which nothing is asked", "severity: critical,", "severity: critical, when: no_chaos,", "@{types: [noise@: mutations: no invariant of mutations"},
 		{"a wait beyond what a duration can be", "mode: slow", "mode: slow, delay_ms: 99999999999999999",
 			"tool_faults/0/delay_ms is 99999999999999999"},
 		{"a header that is there twice", "trials: 2", "agent: {endpoint: 'http://a/b', headers: {x-a: '1', X-A: '2'}}",
@@ -110,6 +124,7 @@ func TestLoadRefuses(t *testing.T) {
 			"agent/headers/host: a header that the client of HTTP sets itself: host"},
 		{"faults that may be undelivered where there are none", "- name: no-chaos", "- {name: no-chaos, allow_undelivered: true}",
 			"allow_undelivered: a field without a meaning in a scenario without faults"},
+		{"a probe without text", "type: completes", "type: completes, probes: ['']", "invariants/2/probes/0 is "},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			problems, file := refused(t, row.old, row.now)
@@ -128,13 +143,24 @@ func TestYAMLIsReadAsJSONWouldBe(t *testing.T) {
 		{"levels", "trials: 2", "trials: " + strings.Repeat("[", 100) + strings.Repeat("]", 100), "too deep; allowed: at most 64 levels"},
 		{"a merge key", "{name: slow, ", "{<<: {name: slow}, ", "@<<@: contract/chaos_matrix/2: a merge key <<"},
 		{"a tag", "trials: 2", `trials: !!int "2"`, "trials: a tag !!int"},
+		{"a tag of a key", "trials: 2", "!!str trials: 2", "a tag !!str"},
 		{"a key twice", "trials: 2", "trials: 2\ntrials: 3", ":4:1: a repeated key trials"},
+		{"a key that is no text", "trials: 2", "1: 2", ":3:1: a key that is no text: 1; allowed: texts as keys"},
+		{"a key with parts", "trials: 2", "? [a]\n: 2", "a key that is no text"},
 		{"octal", "trials: 2", "trials: 02", "a number written as 02"},
+		{"octal of 1.2", "trials: 2", "trials: 0o2", "a number written as 0o2"},
+		{"underscores", "seed: 42", "seed: 4_2", "a number written as 4_2"},
+		{"a sign", "trials: 2", "trials: +2", "a number written as +2"},
 		{"a point", "trials: 2", "trials: 2.0", "trials is 2.0; allowed: an integer"},
+		{"an exponent", "trials: 2", "trials: 2e0", "trials is 2e0"},
+		{"a fraction without a digit", "mutation: 0.2,", "mutation: .2,", "a number written as .2"},
+		{"infinity", "mutation: 0.2,", "mutation: .inf,", "a number written as .inf"},
 		{"yes", "negate: true", "negate: yes", "negate is a string; allowed: true or false"},
+		{"on", "negate: true", "negate: on", "negate is a string"},
 		{"nothing", "trials: 2", "trials:", "trials is null"},
 		{"a number as a text", `version: "2.0"`, "version: 2.0",
 			`:1:10: version is a number; allowed: a string`},
+		{"no mapping", "version", "- version", "syntax"},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			problems, file := refused(t, row.old, row.now)
@@ -168,6 +194,13 @@ func TestJSON(t *testing.T) {
 	require.ErrorContains(t, err, "a.json:1:1: the text is not JSON")
 	_, err = suite.Load(written(t, "a.json", strings.Replace(text, `"name": "x"`, `"name": "x", "name": "y"`, 1)), nil)
 	require.ErrorContains(t, err, "contract/name is there twice")
+	_, err = suite.Load(written(t, "a.yaml", "\xff"), nil)
+	require.ErrorContains(t, err, "a.yaml:1:1: syntax, here or before")
+	require.ErrorContains(t, err, "not UTF-8")
+	_, err = suite.Load(written(t, "a.yaml", "# nothing\n"), nil)
+	require.ErrorContains(t, err, "there is no document")
+	_, err = suite.Load(written(t, "a.yaml", "a: 'b\n"), nil)
+	require.ErrorContains(t, err, "syntax")
 	_, err = suite.Load(filepath.Join(t.TempDir(), "none.yaml"), nil)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

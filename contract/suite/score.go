@@ -144,6 +144,12 @@ func (s *Suite) used() (w scoring.Weights, scaled bool) {
 		Replay: w.Replay / sum}, true
 }
 
+// useless reports whether the parts that the file has weigh nothing.
+func (s *Suite) useless() bool {
+	w, _ := s.used()
+	return w == scoring.Weights{}
+}
+
 // judge gives the verdict of all matrices.
 func (r *Result) judge(own map[string]*contract.Matrix, reports map[string]*contract.Report) {
 	r.Verdict, r.Why = scoring.Pass, "all matrices passed"

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
@@ -33,9 +31,6 @@ func TestTheServerKeepsItsContract(t *testing.T) {
 		}
 		assert.Equal(t, string(contractYAML), string(text))
 		assert.Len(t, running.Tools, len(table()), "every row has a tool")
-		res, err := cs.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "cluster://tools.yaml"})
-		require.NoError(t, err)
-		assert.Equal(t, string(contractYAML), res.Contents[0].Text)
 		for _, tool := range running.Tools {
 			reads := strings.HasSuffix(tool.Name, ".list") || strings.HasSuffix(tool.Name, ".get") ||
 				slices.Contains([]string{"cluster.summary", "power.status"}, tool.Name)
@@ -44,6 +39,14 @@ func TestTheServerKeepsItsContract(t *testing.T) {
 			assert.Equal(t, needsWord, len(tool.Confirmation) > 0, tool.Name)
 			assert.Len(t, tool.Scopes, 1, tool.Name)
 		}
+	})
+}
+
+func TestTheContractIsAResource(t *testing.T) {
+	everywhere(t, writable(), func(t *testing.T, _ *surface, cs *mcp.ClientSession) {
+		res, err := cs.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "cluster://tools.yaml"})
+		require.NoError(t, err)
+		assert.Equal(t, string(contractYAML), res.Contents[0].Text)
 	})
 }
 
@@ -65,7 +68,7 @@ func TestEveryToolAnswers(t *testing.T) {
 		}
 		assert.Len(t, s.audit.lines(t), len(table()), "all tools, one line each")
 		sum := call[sim.Summary](t, cs, "cluster.summary", `{}`)
-		assert.Equal(t, sim.Summary{Components: 7, PoweredOn: 7}, sum)
+		assert.Equal(t, sim.Summary{Components: 7, ByRole: map[string]int{"Compute": 6, "Management": 1}, PoweredOn: 7}, sum)
 	})
 }
 
@@ -115,10 +118,12 @@ func TestProblemsComeThroughWhole(t *testing.T) {
 				Detail: `There is no component "x9"`, Instance: "/components/x9"}},
 			{"components.delete", `{"id":"x0c0s1b0n0","confirm":true}`, policy.Problem{Type: "https://cluster.example/problems/in-use", Title: "Conflict", Status: 409,
 				Detail: `Component "x0c0s1b0n0" is on`, Instance: "/components/x0c0s1b0n0", Extensions: map[string]any{"state": "on"}}},
+			{"power.transitions.create", `{"operation":"Off","targets":["x0c0s7b0n0"]}`, policy.Problem{Type: "https://cluster.example/problems/wrong-state", Title: "Conflict",
+				Status: 409, Detail: `Off needs component "x0c0s7b0n0" to be on`, Instance: "/power/transitions", Extensions: map[string]any{"component": "x0c0s7b0n0", "state": "off"}}},
 			{"power.transitions.create", `{"operation":"Explode","targets":["x9"]}`, policy.Problem{Type: "https://cluster.example/problems/invalid", Title: "Bad Request",
 				Status: 400, Detail: "2 member(s) of the request are not allowed", Instance: "/power/transitions", Extensions: map[string]any{"errors": []any{
-					map[string]any{"field": "operation", "value": "Explode", "allowed": "ForceOff, ForceRestart, GracefulRestart, GracefulShutdown, Nmi, Off, On"},
-					map[string]any{"field": "targets[0]", "value": "x9", "allowed": "the id of a component"}}}}},
+					map[string]any{"field": "operation", "value": "Explode", "allowed": "On, Off, GracefulShutdown, GracefulRestart, ForceOff, ForceRestart, Nmi"},
+					map[string]any{"field": "targets[0]", "value": "x9", "allowed": "the id of a component, once"}}}}},
 		} {
 			e := refused(t, cs, tc.tool, tc.args)
 			assert.Equal(t, policy.CodeUpstreamProblem, e.Code)
@@ -170,43 +175,4 @@ func TestTheProgramServesStandardInputAndOutput(t *testing.T) {
 	cs.Close()
 	cancel()
 	assert.NoError(t, <-done)
-}
-
-func TestTransitionsTakeTheirTime(t *testing.T) {
-	for _, era := range []string{oldEra, newEra} {
-		synctest.Test(t, func(t *testing.T) {
-			cs := newSurface(t, writable()).inMemory(t, era)
-			status := func() string { return call[sim.Transition](t, cs, "power.transitions.get", `{"id":"t-1"}`).Status }
-			on := func() int { return call[sim.Summary](t, cs, "cluster.summary", `{}`).PoweredOn }
-
-			call[sim.Transition](t, cs, "power.transitions.create", `{"operation":"Off","targets":["x0c0s1b0n0","x0c0s2b0n0"]}`)
-			time.Sleep(59 * time.Second)
-			assert.Equal(t, []any{"in-progress", 7}, []any{status(), on()}, "a node is on until it is off")
-			time.Sleep(time.Second)
-			assert.Equal(t, []any{"completed", 5}, []any{status(), on()})
-			late := refused(t, cs, "power.transitions.abort", `{"id":"t-1","confirm":true}`)
-			assert.Equal(t, "https://cluster.example/problems/over", late.Problem.Type)
-
-			call[sim.Transition](t, cs, "power.transitions.create", `{"operation":"On","targets":["x0c0s1b0n0"]}`)
-			assert.Equal(t, "aborted", call[sim.Transition](t, cs, "power.transitions.abort", `{"id":"t-2","confirm":true}`).Status)
-			time.Sleep(time.Hour)
-			states := call[list[sim.Power]](t, cs, "power.status", `{"ids":["x0c0s1b0n0","x0c0s3b0n0"]}`)
-			assert.Equal(t, []sim.Power{{ID: "x0c0s1b0n0", State: "off"}, {ID: "x0c0s3b0n0", State: "on"}}, states.Items)
-		})
-	}
-}
-
-func TestPowerIsRationed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSurface(t, writable())
-		cs := s.inMemory(t, newEra)
-		order := `{"operation":"Explode","targets":["x0c0s1b0n0"]}` // the API refuses
-		for range 10 {
-			assert.Equal(t, policy.CodeUpstreamProblem, refused(t, cs, "power.transitions.create", order).Code)
-		}
-		e := refused(t, cs, "power.transitions.create", order)
-		assert.Equal(t, []any{429, policy.CodeRateLimited, "retry after 500ms"}, []any{e.Status, e.Code, e.Hint})
-		time.Sleep(500 * time.Millisecond)
-		assert.Equal(t, policy.CodeUpstreamProblem, refused(t, cs, "power.transitions.create", order).Code)
-	})
 }

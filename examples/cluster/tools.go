@@ -89,11 +89,11 @@ func addTools(s *mcp.Server, c *sim.Cluster) {
 		func(in whichPower) (list[sim.Power], error) { return list[sim.Power]{c.Power(in.IDs)}, nil }})
 	add(s, tool[nothing, list[sim.Transition]]{"power.transitions.list", "Lists all transitions, oldest first.", true,
 		lists(c.Transitions)})
-	add(s, tool[byID, sim.Transition]{"power.transitions.get", "Gets one transition, and reports whether it is completed.",
+	add(s, tool[byID, sim.Transition]{"power.transitions.get", "Gets one transition with the progress of each component.",
 		true, one(c.Transition)})
 	add(s, tool[sim.Order, sim.Transition]{"power.transitions.create",
-		"Begins to change the power of components; look with power.transitions.get whether it is completed. On takes 20 s, Off a minute.", false,
+		"Begins to change the power of components; look with power.transitions.get how far it is. On takes 20 s, Off a minute.", false,
 		c.Begin})
 	add(s, tool[byID, sim.Transition]{"power.transitions.abort",
-		"Stops a transition in progress; its components stay as they are.", false, one(c.Abort)})
+		"Stops what a transition has not done yet; what it has done stays.", false, one(c.Abort)})
 }

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 	words "github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
 )
@@ -66,7 +67,12 @@ func decodePayload(data json.RawMessage) (*faultevent.Payload, error) {
 	}
 	p := new(faultevent.Payload)
 	if err := json.Unmarshal(data, p); err != nil {
-		return nil, fields.Because("payload", excerpt(data), err, "a JSON object of one of the two shapes")
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) {
+			return nil, fields.Wrong(cmp.Or(jsonvalue.FieldOf(wrong), "payload"),
+				fielderror.Found("of type "+wrong.Value), "a JSON "+kindName(wrong.Type.Kind().String()))
+		}
+		return nil, fields.Wrong("payload", excerpt(data), "a JSON object")
 	}
 	return p, nil
 }
@@ -150,4 +156,10 @@ func severityOf(text string) Severity {
 
 func excerpt(data []byte) string {
 	return words.Clip(string(data), 80)
+}
+
+func kindName(goKind string) string {
+	known := map[string]string{"struct": "object", "ptr": "object", "slice": "array", "int64": "whole number",
+		"bool": "boolean"}
+	return cmp.Or(known[goKind], goKind)
 }

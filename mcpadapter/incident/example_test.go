@@ -70,3 +70,9 @@ func Example() {
 	// confidence: high
 	// 3 events, 2 duplicates, 1 resolved
 }
+
+func ExampleParseSeverity() {
+	_, err := incident.ParseSeverity("fatal")
+	fmt.Println(err)
+	// Output: incident: severity is "fatal"; allowed: info|warning|error|critical
+}

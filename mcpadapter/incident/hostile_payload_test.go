@@ -59,6 +59,22 @@ func TestTheRootIsMadeAgain(t *testing.T) {
 	})
 }
 
+// TestARestartEndsWhatAnAgentWrote: the record of an incident that was under
+// investigation may be its agent's own work.
+func TestARestartEndsWhatAnAgentWrote(t *testing.T) {
+	root := t.TempDir()
+	spaces, err := incident.NewWorkspaces(root)
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(filepath.Join(root, "a"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "a", incident.RecordFile), []byte(`{"incidentId":"a","status":"investigating"}`), 0o600))
+	_, err = incident.NewRunner(&incident.Options{Workspaces: spaces, Agent: incident.AgentFunc(works)})
+	require.NoError(t, err)
+	stored, err := spaces.Load()
+	require.NoError(t, err)
+	require.Len(t, stored, 1)
+	assert.Equal(t, incident.StatusFailed, stored[0].Status)
+}
+
 // TestATimeoutWithoutEnd is as long as there is time.
 func TestATimeoutWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -62,7 +62,7 @@ func TestHostileAgents(t *testing.T) {
 
 // TestAnAgentThatIgnoresSIGTERM is killed at the shutdown, and its incident says so.
 func TestAnAgentThatIgnoresSIGTERM(t *testing.T) {
-	d := open(t, script(t, `trap '' TERM HUP INT; echo $$ > pid; while :; do sleep 60; done`), func(o *incident.Options) { o.Grace = time.Second })
+	d := open(t, script(t, `trap '' TERM HUP INT; echo $$ > pid; while :; do sleep 60; done`), func(o *incident.Options) { o.Grace = -1 })
 	require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
 	var pids []string
 	require.Eventually(t, func() bool {

@@ -2,7 +2,6 @@ package incident
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -101,19 +100,58 @@ type Finding struct {
 }
 
 // ReadFinding reads the root cause and the confidence from a report: the text
-// under the heading "## Root Cause" up to the next heading of level 1 or 2, and a line
-// "Confidence: …" or the first line under "## Confidence". Letter case is ignored.
+// under the heading "## Root Cause" up to the next heading, and a line
+// "Confidence: …" or the text under "## Confidence". Letter case is ignored.
 func ReadFinding(report []byte) Finding {
-	find := func(pattern string) string {
-		if m := regexp.MustCompile(pattern).FindSubmatch(report); m != nil {
-			return strings.TrimSpace(string(m[1]))
+	sections := sections(string(report))
+	confidence := firstLine(sections["confidence"])
+	if m := confidenceLine(string(report)); m != "" {
+		confidence = m
+	}
+	return Finding{RootCause: sections["root cause"], Confidence: confidence}
+}
+
+// sections returns the texts under the headings of level 2, by name in lower
+// case. The first of a name counts; text fenced as code has no headings.
+func sections(text string) map[string]string {
+	found := make(map[string]string)
+	name, fenced := "", false
+	var body []string
+	keep := func() {
+		if _, had := found[name]; name != "" && !had {
+			found[name] = strings.TrimSpace(strings.Join(body, "\n"))
 		}
+		name, body = "", nil
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			fenced = !fenced
+		}
+		heading, is := strings.CutPrefix(line, "## ")
+		if top := strings.HasPrefix(line, "# "); fenced || !is && !top {
+			body = append(body, line)
+			continue
+		}
+		keep()
+		name = strings.ToLower(strings.Trim(heading, " #*:"))
+		if !is {
+			name = ""
+		}
+	}
+	keep()
+	return found
+}
+
+func confidenceLine(text string) string {
+	m := regexp.MustCompile(`(?im)^[\s>*_-]*confidence[*_]*\s*:[*_\s]*(\S.*?)[*_\s]*$`).FindStringSubmatch(text)
+	if m == nil {
 		return ""
 	}
-	section := func(name string) string {
-		return find(`(?ims)^##[ \t]+` + name + `[ \t:*#]*\r?\n(.*?)(?:^##?[ \t]|\z)`)
-	}
-	line := find(`(?im)^[\s>*_-]*confidence[*_]*\s*:[*_\s]*(\S.*?)[*_\s]*$`)
-	first, _, _ := strings.Cut(section("confidence"), "\n")
-	return Finding{RootCause: section("root cause"), Confidence: cmp.Or(line, strings.TrimSpace(first))}
+	return m[1]
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.TrimSpace(line)
 }

@@ -21,14 +21,14 @@ type Options struct {
 	Store        Store         // in addition to the workspaces, such as an object store; nil: none
 	Notifier     Notifier      // notified of every incident that ended; nil: none
 	MinSeverity  Severity      // events below are filtered; zero: Warning
-	DedupeWindow time.Duration // equal events within it, and while the agent runs, count as one; 0: 300 s
+	DedupeWindow time.Duration // equal events within it count as one; 0: 300 s, negative: only while the agent runs
 	MaxAgents    int           // at once; 0: 5
 	QueueSize    int           // events that wait; 0: 1000
 	Timeout      time.Duration // of an agent, which knows it and is stopped 60 s after it; 0: 300 s
 	SendTimeout  time.Duration // of one call of the Notifier; a call of the Store counts as blocked after it; 0: 60 s
 	// Grace is how long Run may take once its context has ended. Agents are asked to
 	// end at once, and killed after three quarters of it. The rest is for records
-	// and messages. 0: 20 s.
+	// and messages. 0: 20 s; negative: agents are killed at once.
 	Grace time.Duration
 	Log   *slog.Logger // nil: nothing is logged
 }
@@ -111,17 +111,23 @@ func (o *Options) complete() error {
 	p.Demand(o.QueueSize >= 0 && o.QueueSize <= maxQueue, "QueueSize", o.QueueSize, "1 to 1048576, or 0 for 1000")
 	p.Demand(o.Timeout >= 0, "Timeout", o.Timeout, "a duration of more than 0, or 0 for 300 s")
 	p.Demand(o.SendTimeout >= 0, "SendTimeout", o.SendTimeout, "a duration of more than 0, or 0 for 60 s")
-	p.Demand(o.DedupeWindow >= 0, "DedupeWindow", o.DedupeWindow, "a duration of more than 0, or 0 for 300 s")
-	p.Demand(o.Grace >= 0, "Grace", o.Grace, "a duration of more than 0, or 0 for 20 s")
 	o.MinSeverity = cmp.Or(o.MinSeverity, Warning)
 	o.MaxAgents = cmp.Or(o.MaxAgents, defaultMaxAgents)
 	o.QueueSize = cmp.Or(o.QueueSize, defaultQueue)
 	o.DedupeWindow = cmp.Or(o.DedupeWindow, defaultWindow)
 	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
 	o.SendTimeout = cmp.Or(o.SendTimeout, defaultSend)
-	o.Grace = cmp.Or(o.Grace, defaultGrace)
+	o.Grace = max(cmp.Or(o.Grace, defaultGrace), 0)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return p.Err()
+}
+
+// answerPatience is how long a receiver may take to notice that its time is up.
+func (o *Options) answerPatience() time.Duration {
+	if o.Grace == 0 {
+		return time.Second
+	}
+	return min(o.Grace/16, time.Second)
 }
 
 // restore takes over what the journal has.
@@ -131,9 +137,15 @@ func (r *Runner) restore() {
 		r.o.Log.Error("the journal cannot be written", "error", err)
 		nudge(r.dirty)
 	}
+	for len(r.book.waiting) > r.o.QueueSize {
+		r.counts.Restored++
+		r.counts.Queued++
+		r.drop()
+	}
 	r.resume = r.book.unfinished()
 	waiting, interrupted := uint64(len(r.book.waiting)), uint64(len(r.resume))
-	r.counts.Queued, r.counts.Interrupted, r.counts.Restored = waiting, interrupted, waiting+interrupted
+	r.counts.Queued, r.counts.Interrupted = waiting, interrupted
+	r.counts.Restored += waiting + interrupted
 	r.failUnknown()
 	if waiting+interrupted > 0 {
 		r.o.Log.Info("an earlier runner left work", "queued", waiting, "interrupted", interrupted)
@@ -218,7 +230,7 @@ func (r *Runner) admit(e event, now time.Time) error {
 		r.counts.Duplicate++
 		return nil
 	}
-	if len(r.book.waiting) >= r.o.QueueSize {
+	if len(r.book.waiting) == r.o.QueueSize {
 		r.drop()
 	}
 	r.counts.Queued++
@@ -278,7 +290,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	r.closed = true
 	r.mu.Unlock()
 	stop(errShutdown)
-	last := time.AfterFunc(r.o.Grace/16*15, rest)
+	// Without a grace agents are killed at once; records and messages still get some time.
+	last := time.AfterFunc(cmp.Or(r.o.Grace/16*15, abandonAfter), rest)
 	defer last.Stop()
 	agents.Wait()
 	close(drain)

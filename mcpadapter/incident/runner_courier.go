@@ -111,7 +111,7 @@ func (r *Runner) answer(ctx, sending context.Context, c *courier, answer <-chan 
 	select { // most answer at once when their context ends
 	case err := <-answer:
 		return err, true
-	case <-time.After(min(r.o.Grace/16, time.Second)):
+	case <-time.After(r.o.answerPatience()):
 	}
 	if ctx.Err() != nil {
 		return nil, false

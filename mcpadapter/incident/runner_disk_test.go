@@ -207,6 +207,26 @@ func TestWhatARestartTakesUp(t *testing.T) {
 	})
 }
 
+// TestASmallerQueueThanBefore drops the oldest, as a full one does.
+func TestASmallerQueueThanBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		idle := incident.AgentFunc(func(ctx context.Context, _ incident.Job) error { <-ctx.Done(); return context.Cause(ctx) })
+		d := open(t, idle, func(o *incident.Options) { o.MaxAgents = 1 })
+		for _, name := range []string{"running", "a", "b", "c"} {
+			require.NoError(t, d.Offer("chaos/faults", faultOf(name)))
+			synctest.Wait()
+		}
+		d.stop()
+		d = d.again(t, incident.AgentFunc(works), func(o *incident.Options) { o.MaxAgents, o.QueueSize = 1, 2 })
+		for _, want := range []string{"running", "b", "c"} {
+			assert.Equal(t, want, (<-d.ended).Resource.Name)
+		}
+		synctest.Wait()
+		assert.Equal(t, incident.Counts{Restored: 4, Dropped: 1, Resolved: 3, Notified: 3}, d.Counts())
+		d.stop()
+	})
+}
+
 // A root that takes no workspace is counted, and waited for.
 func TestARootThatTakesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

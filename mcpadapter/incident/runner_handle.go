@@ -83,12 +83,16 @@ func (r *Runner) attempt(ctx context.Context, c *openCase, lost int) (result Res
 		_ = r.writeDown(entry{Op: opInterrupted, Incident: c.id}) // counted there
 		return result, err
 	}
+	leaveBehind := abandonAfter
+	if r.o.Grace > 0 {
+		leaveBehind = r.o.Grace / 8 * 7
+	}
 	if _, says := r.o.Agent.(*Command); !says {
 		r.runs(c)
 	}
 	job := Job{Incident: c.incident(), Dir: r.o.Workspaces.Dir(c.id), Timeout: r.o.Timeout, Patience: r.o.Grace / 4 * 3,
 		running: func() { r.runs(c) }}
-	return investigate(ctx, r.o.Agent, job, r.o.Grace/8*7), nil
+	return investigate(ctx, r.o.Agent, job, leaveBehind), nil
 }
 
 // conclude judges what the agent has left, writes the record, and then commits

@@ -79,7 +79,8 @@ func withoutUser(endpoint string) string {
 // context's error. If a session cannot be opened, or is lost, Run tries again
 // after 1 s, 2 s, 4 s and so on up to 60 s. Each pause is shortened at random
 // by up to a half, so that many clients do not return at once. After a session
-// of more than a minute the first pause is 1 s again. Wrong settings are returned at once.
+// that lasted longer than the pause, the first pause is 1 s again. Wrong
+// settings are returned at once.
 func (s *Subscriber) Run(ctx context.Context) error {
 	if err := s.Check(); err != nil {
 		return err
@@ -87,13 +88,13 @@ func (s *Subscriber) Run(ctx context.Context) error {
 	backoff := leastBackoff
 	for {
 		began := time.Now()
-		err := s.session(ctx)
+		subscribed, err := s.session(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		// A server that drops each session soon gets no more attempts than one that
-		// refuses them.
-		if time.Since(began) > mostBackoff {
+		// A server that takes subscriptions and drops them at once gets no more
+		// attempts than one that refuses them.
+		if subscribed && time.Since(began) >= backoff {
 			backoff = leastBackoff
 		}
 		wait := backoff/2 + rand.N(backoff/2)
@@ -106,12 +107,12 @@ func (s *Subscriber) Run(ctx context.Context) error {
 }
 
 // session opens a session and stays until it ends.
-func (s *Subscriber) session(ctx context.Context) error {
+func (s *Subscriber) session(ctx context.Context) (subscribed bool, err error) {
 	setup, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	session, err := s.connect(setup)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer session.Close()
 	ctx, lost := context.WithCancelCause(ctx)
@@ -126,10 +127,10 @@ func (s *Subscriber) session(ctx context.Context) error {
 		<-ended
 	}()
 	if err := s.subscribe(setup, session); err != nil {
-		return err
+		return false, err
 	}
 	<-ctx.Done()
-	return context.Cause(ctx)
+	return true, context.Cause(ctx)
 }
 
 // connect opens a session to which messages can be pushed.

@@ -20,22 +20,28 @@ type Order struct {
 	Targets   []string `json:"targets" jsonschema:"ids of components"`
 }
 
-// A Transition changes the power of several components, all at its end.
+// A Transition changes the power of several components.
 type Transition struct {
 	ID        string    `json:"id"`
 	Operation string    `json:"operation"`
 	Status    string    `json:"status" jsonschema:"in-progress, completed or aborted"`
 	CreatedAt time.Time `json:"created_at"`
-	Targets   []string  `json:"targets" jsonschema:"ids of components"`
+	Tasks     []Task    `json:"tasks"`
 }
 
-const inProgress = "in-progress"
+// A Task is the part of a transition that concerns one component.
+type Task struct {
+	ID      string  `json:"id" jsonschema:"of the component"`
+	Status  string  `json:"status" jsonschema:"in-progress, succeeded or aborted"`
+	Percent float64 `json:"percent"`
+}
 
 // Summary counts what is there.
 type Summary struct {
-	Components            int `json:"components"`
-	PoweredOn             int `json:"powered_on"`
-	TransitionsInProgress int `json:"transitions_in_progress"`
+	Components            int            `json:"components"`
+	ByRole                map[string]int `json:"by_role"`
+	PoweredOn             int            `json:"powered_on"`
+	TransitionsInProgress int            `json:"transitions_in_progress"`
 }
 
 // invalid is a member of a request that was refused, as in the errors of a

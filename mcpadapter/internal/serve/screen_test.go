@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -38,6 +39,16 @@ func splitLines(text string) (all []string) {
 }
 
 const ping = `{"jsonrpc":"2.0","method":"ping"}`
+
+func TestScreen(t *testing.T) {
+	through, answers := screening(t, ping+"\r\nno\n\n  ["+ping+", 2,"+ping+"]  \n"+strings.Repeat("y", 130)+"\n[]\n7\n"+ping+"\n{\"half\":", 110)
+	assert.Equal(t, []string{ping, ping, ping, ping}, through)
+	require.Len(t, answers, 6)
+	for i, want := range []string{"-32700", "-32600", "the line has more than 110 bytes", "no messages", "-32600", "-32700"} { // the input ends in the middle of the last
+		assert.Contains(t, answers[i], want)
+	}
+	assert.JSONEq(t, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is not JSON"}}`, answers[0])
+}
 
 // Each line is let through or answered: once, and whole.
 func FuzzScreen(f *testing.F) {

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestLoopback(t *testing.T) {
@@ -17,6 +19,77 @@ func TestLoopback(t *testing.T) {
 		&net.TCPAddr{IP: net.IPv4zero}: false, &net.TCPAddr{}: false, &net.UDPAddr{IP: net.IPv6loopback}: false,
 	} {
 		assert.Equal(t, want, Loopback(a), "%v", a)
+	}
+}
+
+// Connections above the limits are spare, a few of each address; the rest are closed
+// at once. All make room when they end.
+func TestConnectionsAreCapped(t *testing.T) {
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	l := Cap(inner, 3, 2)
+	defer func() { _ = l.Close() }()
+	accepted := make(chan net.Conn)
+	go func() {
+		defer close(accepted)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			accepted <- c
+		}
+	}()
+	dial := func() net.Conn {
+		c, err := net.Dial("tcp", inner.Addr().String())
+		require.NoError(t, err)
+		return c
+	}
+	spare := func(c net.Conn) bool {
+		is, _ := markSpare(t.Context(), c).Value(spareKey{}).(bool)
+		return is
+	}
+	var open []net.Conn
+	for _, want := range []bool{false, false, true, true} {
+		_ = dial()
+		open = append(open, <-accepted)
+		assert.Equal(t, want, spare(open[len(open)-1]), len(open))
+	}
+	_, err = dial().Read(make([]byte, 1))
+	assert.Error(t, err, "the fifth of one address is closed")
+	require.NoError(t, open[0].Close())
+	_ = open[0].Close() // closing twice makes room once
+	_ = dial()
+	open[0] = <-accepted
+	assert.False(t, spare(open[0]))
+	_, err = dial().Read(make([]byte, 1))
+	assert.Error(t, err)
+	for _, c := range open {
+		require.NoError(t, c.Close())
+	}
+}
+
+// Who was not admitted does not keep its connection.
+func TestBriefConnections(t *testing.T) {
+	ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	mux := http.NewServeMux()
+	mux.Handle("/kept", Keep(ok))
+	mux.Handle("/live", ok)
+	h := Brief(mux, "/live")
+	for _, tc := range []struct {
+		path   string
+		spare  bool
+		status int
+		close  string
+	}{
+		{"/kept", false, 200, ""}, {"/live", false, 200, "close"}, {"/none", false, 404, "close"},
+		{"/kept", true, 503, "close"}, {"/live", true, 200, "close"},
+	} {
+		w := httptest.NewRecorder()
+		ctx := context.WithValue(t.Context(), spareKey{}, tc.spare)
+		h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, tc.path, nil))
+		assert.Equal(t, tc.status, w.Code, tc)
+		assert.Equal(t, tc.close, w.Header().Get("Connection"), tc)
 	}
 }
 

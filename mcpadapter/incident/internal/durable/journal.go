@@ -28,15 +28,30 @@ type Journal struct {
 }
 
 // OpenJournal reads the whole records of a journal. torn is the number of bytes
-// that were torn or damaged. The journal refuses records until Rewrite is called.
+// that were torn or damaged. If there are any, a copy of the whole file is
+// kept as NAME.torn. The journal refuses records until Rewrite is called.
 func OpenJournal(fs FS, dir *os.Root, name string) (j *Journal, records [][]byte, torn int, err error) {
 	j = &Journal{fs: fs, dir: dir, name: name, why: errors.New("the journal was not rewritten yet")}
 	data, err := readAll(dir, name)
 	if err != nil {
 		return nil, nil, 0, fmt.Errorf("journal: %w", err)
 	}
-	records, torn = Decode(data)
+	if records, torn = Decode(data); torn > 0 {
+		keepTorn(dir, name+".torn", data)
+	}
 	return j, records, torn, nil
+}
+
+// keepTorn writes the copy anew, for diagnosis: nothing depends on it. What has its name is
+// removed and never opened, since to open a pipe would wait for a reader.
+func keepTorn(dir *os.Root, name string, data []byte) {
+	_ = dir.Remove(name)
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return
+	}
+	_, _ = f.Write(data)
+	_ = f.Close()
 }
 
 // readAll reads a regular file: to open a named pipe would wait for its writer.
@@ -54,20 +69,23 @@ func readAll(dir *os.Root, name string) ([]byte, error) {
 	return dir.ReadFile(name)
 }
 
-// Append writes a record, which is JSON in one line, at the end. It returns an
+// Append writes a record of 1 to MaxRecord bytes at the end. It returns an
 // error if the journal refuses records ([Journal.Err]).
 func (j *Journal) Append(record []byte) error {
-	line := appendLine(nil, record)
+	frame, err := appendFrame(nil, record)
+	if err != nil {
+		return err
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.why != nil {
 		return fmt.Errorf("journal: %w", j.why)
 	}
-	if _, err := j.file.Write(line); err != nil {
+	if _, err := j.file.Write(frame); err != nil {
 		j.refuse(err)
 		return fmt.Errorf("journal: %w", err)
 	}
-	j.size += int64(len(line))
+	j.size += int64(len(frame))
 	j.dirty = true
 	return nil
 }
@@ -113,7 +131,10 @@ func (j *Journal) Sync() error {
 func (j *Journal) Rewrite(records [][]byte) error {
 	var data []byte
 	for _, r := range records {
-		data = appendLine(data, r)
+		var err error
+		if data, err = appendFrame(data, r); err != nil {
+			return err
+		}
 	}
 	j.syncing.Lock()
 	defer j.syncing.Unlock()

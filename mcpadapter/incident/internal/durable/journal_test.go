@@ -3,9 +3,11 @@ package durable
 import (
 	"bytes"
 	"errors"
+	"go/build"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -25,15 +27,14 @@ func directory(t testing.TB) *os.Root {
 // frames encodes records as a journal does; ends are where each ends.
 func frames(records [][]byte) (data []byte, ends []int) {
 	for _, r := range records {
-		data = appendLine(data, r)
+		data, _ = appendFrame(data, r)
 		ends = append(ends, len(data))
 	}
 	return data, ends
 }
 
 func someRecords(t *rapid.T) [][]byte {
-	oneLine := rapid.Byte().Filter(func(b byte) bool { return b != '\n' })
-	return rapid.SliceOfN(rapid.SliceOfN(oneLine, 1, 40), 1, 8).Draw(t, "records")
+	return rapid.SliceOfN(rapid.SliceOfN(rapid.Byte(), 1, 40), 1, 8).Draw(t, "records")
 }
 
 // whole counts the records that end at or before a byte.
@@ -47,15 +48,16 @@ func whole(ends []int, at int) (n int) {
 }
 
 // TestATornJournal cuts a journal at every byte: the records that are whole
-// before the cut are read, but for the line break at their end, and nothing else.
+// before the cut are read, and nothing else.
 func TestATornJournal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := someRecords(t)
 		data, ends := frames(records)
 		for at := range len(data) + 1 {
-			got, _ := Decode(data[:at])
-			if want := whole(ends, at+1); len(got) != want {
-				t.Fatalf("cut at %d of %d: %d records, want %d", at, len(data), len(got), want)
+			got, torn := Decode(data[:at])
+			want := whole(ends, at)
+			if len(got) != want || want > 0 && torn != at-ends[want-1] {
+				t.Fatalf("cut at %d of %d: %d records and %d bytes, want %d", at, len(data), len(got), torn, want)
 			}
 			for i, r := range got {
 				if !bytes.Equal(r, records[i]) {
@@ -99,13 +101,12 @@ func FuzzDecode(f *testing.F) {
 	f.Add(data)
 	f.Add(data[:len(data)-1])
 	f.Add(make([]byte, 64))
-	f.Add([]byte("\n00000000 one\n"))
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 1})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		records, torn := Decode(data)
 		again, _ := frames(records)
-		kept := len(again) - bytes.Count(again, []byte("\n"))
-		if kept+torn+bytes.Count(data, []byte("\n")) != len(data) {
-			t.Fatalf("%d records in %d bytes and %d others are not %d", len(records), kept, torn, len(data))
+		if len(again)+torn != len(data) {
+			t.Fatalf("%d records in %d bytes and %d others are not %d", len(records), len(again), torn, len(data))
 		}
 		for _, frame := range records {
 			if !bytes.Contains(data, frame) {
@@ -127,17 +128,22 @@ func TestAJournal(t *testing.T) {
 	for _, text := range []string{"a", "b", "c"} {
 		require.NoError(t, j.Append([]byte(text)))
 	}
-	assert.EqualValues(t, 3*len("\n01234567 a\n"), j.Size())
+	assert.ErrorContains(t, j.Append(nil), "a record of 0 bytes; allowed: 1 to")
+	assert.ErrorContains(t, j.Append(make([]byte, MaxRecord+1)), "allowed: 1 to")
+	assert.EqualValues(t, 3*(header+1), j.Size())
 	require.NoError(t, j.Close())
 	assert.ErrorIs(t, j.Append([]byte("late")), os.ErrClosed)
 
 	whole, err := dir.ReadFile("journal")
 	require.NoError(t, err)
-	require.NoError(t, dir.WriteFile("journal", whole[:len(whole)-2], 0o600))
+	require.NoError(t, dir.WriteFile("journal", whole[:len(whole)-1], 0o600))
 	j, records, torn, err = OpenJournal(OS{}, dir, "journal")
 	require.NoError(t, err)
 	assert.Equal(t, [][]byte{[]byte("a"), []byte("b")}, records)
-	assert.Equal(t, len("01234567 "), torn)
+	assert.Equal(t, header, torn)
+	kept, err := dir.ReadFile("journal.torn")
+	require.NoError(t, err)
+	assert.Equal(t, whole[:len(whole)-1], kept, "for whoever wants to look")
 	require.NoError(t, j.Rewrite(records))
 	require.NoError(t, j.Append([]byte("d")))
 	require.NoError(t, j.Close())
@@ -282,4 +288,18 @@ func TestALock(t *testing.T) {
 	require.NoError(t, unlock())
 	_, err = TakeLock(dir, filepath.Join("none", "lock"))
 	assert.True(t, errors.Is(err, os.ErrNotExist), "%v", err)
+}
+
+// All systems of the Unix family synchronise a directory, also those without flock.
+func TestSystemsThatSynchroniseDirectories(t *testing.T) {
+	for system, sync := range map[string]string{"linux": "sync_unix.go", "darwin": "sync_unix.go",
+		"solaris": "sync_unix.go", "illumos": "sync_unix.go", "aix": "sync_unix.go",
+		"windows": "sync_other.go", "plan9": "sync_other.go"} {
+		of := build.Default
+		of.GOOS, of.CgoEnabled = system, false
+		pkg, err := of.ImportDir(".", 0)
+		require.NoError(t, err)
+		files := slices.DeleteFunc(pkg.GoFiles, func(name string) bool { return !strings.HasPrefix(name, "sync_") })
+		assert.Equal(t, []string{sync}, files, system)
+	}
 }
