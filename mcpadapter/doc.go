@@ -27,7 +27,7 @@
 //   - Experiments: chaos_run_experiment
 //   - Matrices, Suite: contract_list, contract_run, contract_report, explain, resilience_score
 //   - Runs: get_runs, get_graph, get_state_window, detect_outages,
-//     compute_recovery_time, get_impact
+//     compute_recovery_time, get_impact, compare_runs
 //   - Runs and Workload: run_scenario
 //
 // Each has a typed input and a typed output, and makes one call into the library.

@@ -37,10 +37,10 @@ func TestToolsWithNothingBehindThemAreNotListed(t *testing.T) {
 	whole := newShop(t).host
 	for want, h := range map[string]Host{
 		"chaos_apply_plan chaos_disarm chaos_inject_fault chaos_status events_list_subscriptions events_subscribe events_unsubscribe": {Name: "h", Injector: whole.Injector},
-		"chaos_run_experiment chaos_status":                                                                {Name: "h", Experiments: whole.Experiments},
-		"contract_list contract_report contract_run explain resilience_score":                              {Name: "h", Matrices: whole.Matrices},
-		"compute_recovery_time detect_outages get_graph get_impact get_runs get_state_window":              {Name: "h", Runs: whole.Runs},
-		"compute_recovery_time detect_outages get_graph get_impact get_runs get_state_window run_scenario": {Name: "h", Runs: whole.Runs, Workload: true},
+		"chaos_run_experiment chaos_status":                                                                             {Name: "h", Experiments: whole.Experiments},
+		"contract_list contract_report contract_run explain resilience_score":                                           {Name: "h", Matrices: whole.Matrices},
+		"compare_runs compute_recovery_time detect_outages get_graph get_impact get_runs get_state_window":              {Name: "h", Runs: whole.Runs},
+		"compare_runs compute_recovery_time detect_outages get_graph get_impact get_runs get_state_window run_scenario": {Name: "h", Runs: whole.Runs, Workload: true},
 	} {
 		list, err := clientOf(t, serverOf(t, h, nil), nil).ListTools(t.Context(), nil)
 		require.NoError(t, err)
@@ -101,6 +101,7 @@ func examples() []example {
 		{"detect_outages", `{"runId":"monday","nodeId":"orders.get","start":0,"end":59}`, `{"nodeId":"orders.get","start":0,"end":59,"metric":"backlog"}`},
 		{"compute_recovery_time", `{"runId":"monday","nodeId":"orders.get","outageStartTs":"2026-05-04T03:02:20Z","lookaheadEndTs":59,"basedOn":"errors"}`, `{"nodeId":"orders.get","outageStartTs":20}`},
 		{"get_impact", `{"runId":"monday","nodeId":"orders.get","outageStartTs":"2026-05-04T03:02:20Z","lookaheadEndTs":59}`, `{"runId":"monday","nodeId":"orders.gte","outageStartTs":20,"lookaheadEndTs":59}`},
+		{"compare_runs", `{"baselineRunId":"monday","scenarioRunId":"monday","start":0,"end":59,"metrics":["served","errors"]}`, `{"baselineRunId":"monday","scenarioRunId":"tuesday","start":0,"end":59}`},
 		{"run_scenario", `{"baseRunId":"monday","label":"half the capacity","parameters":{"capacityMultiplier":0.5}}`, `{"baseRunId":"monday","label":"slower retries","parameters":{"retryDelayMultiplier":4}}`},
 		{"events_subscribe", `{"mode":"faults","target":"orders.*","minSeverity":"error"}`, `{"mode":"fault","minSeverity":"fatal"}`},
 		{"events_list_subscriptions", `{}`, `{"mode":"faults"}`},

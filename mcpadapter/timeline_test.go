@@ -203,7 +203,7 @@ func TestLongAnswersAreCutAndSayHow(t *testing.T) {
 
 // checkout calls orders.get, which is down in the scenario; what checkout does not
 // call is not connected.
-func TestTheImpactOfAnOutage(t *testing.T) {
+func TestTheImpactOfAnOutageAndTheComparisonOfTwoRuns(t *testing.T) {
 	shop := newShop(t)
 	for id, down := range map[string]bool{"calm": false, "down": true} {
 		run, err := timeline.NewRun(&timeline.RunOptions{Epoch: epoch()})
@@ -231,6 +231,18 @@ func TestTheImpactOfAnOutage(t *testing.T) {
 	assert.Equal(t, []int{1, 1, 0}, []int{len(few.Affected), len(few.NotJudged), few.Omitted}, "the limit is that of each list")
 	assert.Empty(t, answer[impactOutput](t, c, "get_impact", `{"runId":"calm","nodeId":"orders.get","outageStartTs":20,"lookaheadEndTs":39}`).Affected)
 
+	both := answer[compareOutput](t, c, "compare_runs", `{"baselineRunId":"calm","scenarioRunId":"down","start":0,"end":39,"metrics":["served","arrivals"]}`)
+	assert.Equal(t, "down beside calm: 2 of 3 nodes served a smaller share.", both.Summary)
+	served := timeline.Value(23) / 40 // no constant: rounded as the answer is
+	assert.Equal(t, map[string]timeline.Value{"checkout": 1 - served, "orders.get": 0.5, "time.now": 0}, both.Degradation)
+	require.Len(t, both.Changes, 6, "two metrics of three nodes")
+	for _, change := range both.Changes {
+		assert.Equal(t, change.Node != "time.now" && change.Metric == timeline.Served, change.Worse, change)
+	}
+	one := answer[compareOutput](t, c, "compare_runs", `{"baselineRunId":"calm","scenarioRunId":"down","start":0,"end":39,"nodeIds":["orders.get","checkout"],"limit":1}`)
+	assert.Equal(t, []int{13, 1}, []int{len(one.Changes), one.Omitted})
+	assert.Equal(t, "not_found", refusal(t, c, "compare_runs", `{"baselineRunId":"calm","scenarioRunId":"x","start":0,"end":39}`).Code)
+	assert.Equal(t, "invalid_arguments", refusal(t, c, "compare_runs", `{"baselineRunId":"calm","scenarioRunId":"monday","start":0,"end":39,"nodeIds":["x"]}`).Code)
 }
 
 // An agent waits for a call that hangs for five seconds: through the tools it is an outage by

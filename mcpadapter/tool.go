@@ -102,6 +102,7 @@ func table(h Host) (rows []*tool, err error) {
 		{runs, detectOutages},
 		{runs, computeRecoveryTime},
 		{runs, getImpact},
+		{runs, compareRuns},
 		{runs && h.Workload, runScenario},
 		{injects, eventsSubscribe},
 		{injects, eventsUnsubscribe},

@@ -360,3 +360,61 @@ how is failing where the node was bad by the rule of detect_outages, waiting whe
 		return out, nil
 	})
 }
+
+type compareInput struct {
+	BaselineRunID string `json:"baselineRunId" jsonschema:"id of the run to compare with; get_runs lists them" len:"1,128"`
+	ScenarioRunID string `json:"scenarioRunId" jsonschema:"id of the run that is compared" len:"1,128"`
+	window
+	NodeIDs  []string          `json:"nodeIds,omitempty" jsonschema:"only these nodes; all that either run called if left out" len:"1,200" each:"1,512"`
+	ClassIDs []string          `json:"classIds,omitempty" jsonschema:"only calls of these classes; all if left out" len:"1,200" each:"1,256"`
+	Metrics  []timeline.Metric `json:"metrics,omitempty" jsonschema:"only these metrics; all if left out" len:"1,13"`
+	Limit    int               `json:"limit,omitempty" jsonschema:"at most so many nodes" range:"1,200" default:"20"`
+}
+
+type compareOutput struct {
+	Summary       string `json:"summary"`
+	BaselineRunID string `json:"baselineRunId"`
+	ScenarioRunID string `json:"scenarioRunId"`
+	timeline.Comparison
+	rest
+}
+
+func compareRuns() (*tool, error) {
+	return define(tool{
+		Name: "compare_runs", Title: "Compare two runs", Area: "timeline", Target: "scenarioRunId",
+		Description: `Compares a run with its baseline, node by node and metric by metric: both values, change (scenario - baseline), ratio (scenario/baseline), and whether the change, however small, is for the worse, which is no test of significance.
+Metrics and units are those of get_state_window, over the whole window: counts and busy are sums, backlog is the largest, latencies are of all operations. degradation is, for each node, the share of the baseline's served/ended that was lost: 0 none, 1 all, below 0 better. What is undefined, or a node that one run does not have, is null. Counts compare only where both windows, baseline and scenario, have the same length. Bin indices suit runs that were recorded at different times.`,
+	}, func(_ context.Context, c *call, in compareInput) (compareOutput, error) {
+		before, err := c.Server.run(in.BaselineRunID)
+		if err != nil {
+			return compareOutput{}, err
+		}
+		after, err := c.Server.run(in.ScenarioRunID)
+		if err != nil {
+			return compareOutput{}, err
+		}
+		all, err := timeline.Compare(before.Timeline, after.Timeline,
+			timeline.Query{Start: in.Start, End: in.End, Nodes: in.NodeIDs, Classes: in.ClassIDs})
+		if err != nil {
+			return compareOutput{}, err
+		}
+		var lost, nodes int
+		for _, share := range all.Degradation {
+			if nodes++; share > 0 {
+				lost++
+			}
+		}
+		shown, omitted := clip(slices.Sorted(maps.Keys(all.Degradation)), cmp.Or(in.Limit, defaultSeries))
+		maps.DeleteFunc(all.Degradation, func(node string, _ timeline.Value) bool {
+			return !slices.Contains(shown, node)
+		})
+		all.Changes = slices.DeleteFunc(all.Changes, func(c timeline.Change) bool {
+			return !slices.Contains(shown, c.Node) || len(in.Metrics) > 0 && !slices.Contains(in.Metrics, c.Metric)
+		})
+		out := compareOutput{BaselineRunID: before.ID, ScenarioRunID: after.ID, Comparison: all,
+			rest: rest{omitted, slices.Concat(before.Timeline.Notes(), after.Timeline.Notes())}}
+		out.Summary = leftOut(fmt.Sprintf("%s beside %s: %d of %d nodes served a smaller share.", after.ID, before.ID,
+			lost, nodes), omitted, "%d are left out: narrow by nodeIds.")
+		return out, nil
+	})
+}
