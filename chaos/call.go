@@ -75,6 +75,13 @@ func (c Call) Sub(i int) Call {
 	return c
 }
 
+// At returns the call with another occurrence and ordinal. Triggers with memory,
+// such as bursts, use it to examine earlier calls without keeping state.
+func (c Call) At(occurrence, ordinal uint64) Call {
+	c.Occurrence, c.Ordinal = occurrence, ordinal
+	return c
+}
+
 // AtElapsed returns the call at another time since the injector was armed.
 func (c Call) AtElapsed(d time.Duration) Call {
 	c.clock, c.at = nil, d

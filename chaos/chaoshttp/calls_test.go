@@ -88,7 +88,7 @@ func TestAFaultThatPassesOnNoRequest(t *testing.T) {
 // too that wait for its body to be read.
 func TestAnAnswerWithoutABodyEndsItsCall(t *testing.T) {
 	in := injectorOf(t,
-		chaos.Rule{Name: "budget", Fault: fault.TokenBudget(1000, fault.OpenAIUsage)},
+		chaos.Rule{Name: "budget", Fault: fault.TokenBudget(1000, fault.OpenAIUsage, 0)},
 		chaos.Rule{Name: "made", Fault: fault.SilentNoOpWith(json.RawMessage(`{"id":9}`))},
 	)
 	req := request(t, chaos.NewContext(t.Context(), in), http.MethodHead, "https://example.com/", nil)
@@ -188,13 +188,13 @@ func TestBudgetsReadTheBody(t *testing.T) {
 		calls int // that go through
 		note  bool
 	}{
-		"tokens, OpenAI":     {fault.TokenBudget(30, fault.OpenAIUsage), "application/json", openAI, 2, false},
-		"tokens, Anthropic":  {fault.TokenBudget(31, fault.AnthropicUsage), "application/json; charset=utf-8", anthropic, 3, false},
-		"cost":               {fault.CostBudget(0.00007, 2, 4, fault.OpenAIUsage), "application/json", openAI, 2, false},
-		"memory":             {fault.MemoryBudget(100), "application/json", openAI, 2, false},
-		"an answer without":  {fault.TokenBudget(1, fault.OpenAIUsage), "application/json", `{"choices":[]}`, 4, true},
-		"no JSON":            {fault.TokenBudget(1, fault.OpenAIUsage), "text/html", "<html>", 4, true},
-		"a stream of events": {fault.TokenBudget(1, fault.OpenAIUsage), "text/event-stream", "data: " + openAI + "\n\n", 4, true},
+		"tokens, OpenAI":     {fault.TokenBudget(30, fault.OpenAIUsage, 0), "application/json", openAI, 2, false},
+		"tokens, Anthropic":  {fault.TokenBudget(31, fault.AnthropicUsage, 0), "application/json; charset=utf-8", anthropic, 3, false},
+		"cost":               {fault.CostBudget(0.00007, 2, 4, fault.OpenAIUsage, 0), "application/json", openAI, 2, false},
+		"memory":             {fault.MemoryBudget(100, 0), "application/json", openAI, 2, false},
+		"an answer without":  {fault.TokenBudget(1, fault.OpenAIUsage, 0), "application/json", `{"choices":[]}`, 4, true},
+		"no JSON":            {fault.TokenBudget(1, fault.OpenAIUsage, 0), "text/html", "<html>", 4, true},
+		"a stream of events": {fault.TokenBudget(1, fault.OpenAIUsage, 0), "text/event-stream", "data: " + openAI + "\n\n", 4, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := injectorOf(t, chaos.Rule{Fault: tt.fault})
@@ -224,7 +224,7 @@ func TestBudgetsReadTheBody(t *testing.T) {
 // What a client throws away unread it has been charged for all the same, as far
 // as anybody knows: here not at all, since nothing of it arrived.
 func TestABodyThatIsClosedEndsTheCall(t *testing.T) {
-	in := injectorOf(t, chaos.Rule{Fault: fault.TokenBudget(1, fault.OpenAIUsage)})
+	in := injectorOf(t, chaos.Rule{Fault: fault.TokenBudget(1, fault.OpenAIUsage, 0)})
 	resp, err := inProcess(t, desk).Do(chatRequest(t, chaos.NewContext(t.Context(), in)))
 	require.NoError(t, err)
 	assert.Empty(t, in.Events(), "the call is under way until its body ends")
@@ -237,7 +237,7 @@ func TestABodyThatIsClosedEndsTheCall(t *testing.T) {
 
 // A body that another fault cut ends the call with that fault's error.
 func TestABudgetBesideACutBody(t *testing.T) {
-	in := injectorOf(t, chaos.Rule{Fault: fault.TokenBudget(1, fault.OpenAIUsage)}, chaos.Rule{Fault: chaoshttp.CutBody(3)})
+	in := injectorOf(t, chaos.Rule{Fault: fault.TokenBudget(1, fault.OpenAIUsage, 0)}, chaos.Rule{Fault: chaoshttp.CutBody(3)})
 	g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, desk), "https://example.com/", "")
 	require.ErrorIs(t, g.cut, io.ErrUnexpectedEOF)
 	e := onlyEvent(t, in)

@@ -34,7 +34,7 @@ func moreFaults() map[string]chaos.Fault {
 		"DriftFormat": chaoshttp.DriftCompletion(chaoshttp.DriftFormat), "Truncated": chaoshttp.SpoilCompletion(chaoshttp.PartContent, chaoshttp.SpoilTruncate),
 		"StripToolCalls": chaoshttp.StripToolCalls(), "WrongArgument": chaoshttp.WrongArgument(""), "ErrorInOK": chaoshttp.ErrorInOK("", ""),
 		"Cut nothing": chaoshttp.CutBody(0), "Cut far": chaoshttp.CutBody(10_000), "Short of all": chaoshttp.ShortBody(0), "Short, far": chaoshttp.ShortBody(10_000),
-		"Repeat": fault.Repeat(3), "MemoryBudget": fault.MemoryBudget(1 << 30),
+		"Repeat": fault.Repeat(3), "MemoryBudget": fault.MemoryBudget(1<<30, 0),
 		"Frozen": lies.Frozen(), "Replayed": lies.Replayed(), "Null": lies.Null(), "Malformed": lies.Malformed(), "Contradict": lies.Contradict(),
 		"Mojibake": lies.Mojibake(), "CutText": lies.CutText(0.5), "SchemaDrift": lies.SchemaDrift(), "Instruct": lies.Inject(lies.Attack{}),
 		"Arguments": lies.Arguments(lies.FlipSign()), "Corrupt": fault.CorruptHandoff(json.RawMessage(`{"url":null}`)), "Misroute": fault.Misroute("method", "DELETE"),

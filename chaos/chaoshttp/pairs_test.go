@@ -375,7 +375,7 @@ func onHTTP() map[string]chaos.Fault {
 		"SilentNoOp": fault.SilentNoOp(), "SilentNoOpWith": fault.SilentNoOpWith(json.RawMessage(`{"id":9}`)),
 		"Replace": fault.Replace(json.RawMessage(`{"id":9}`)), "LateResult": fault.LateResult("POST *", time.Second, time.Second),
 		"IgnoreCancel": fault.IgnoreCancel(), "DelayedVisibility": fault.DelayedVisibility("GET *", time.Hour, nil),
-		"TokenBudget": fault.TokenBudget(1<<30, fault.OpenAIUsage), "FlipSign": lies.FlipSign(), "Stale": lies.Stale(1), "HTMLPageLie": lies.HTMLPage(),
+		"TokenBudget": fault.TokenBudget(1<<30, fault.OpenAIUsage, 0), "FlipSign": lies.FlipSign(), "Stale": lies.Stale(1), "HTMLPageLie": lies.HTMLPage(),
 	}
 	for _, r := range catalogue() {
 		if !strings.HasPrefix(r.name, "Status ") || r.name == "Status Bad Gateway" {
@@ -400,7 +400,7 @@ func rulesOf(e chaos.Event) []string {
 func TestAnAnswerThatWasReplacedIsNotDelivered(t *testing.T) {
 	for name, f := range map[string]chaos.Fault{
 		"HTMLPage": chaoshttp.HTMLPage(), "ShortBody": chaoshttp.ShortBody(3), "CutBody": chaoshttp.CutBody(1),
-		"OnBody": onBody(fault.Replace(json.RawMessage(`{"id":8}`))), "TokenBudget": fault.TokenBudget(1, fault.OpenAIUsage),
+		"OnBody": onBody(fault.Replace(json.RawMessage(`{"id":8}`))), "TokenBudget": fault.TokenBudget(1, fault.OpenAIUsage, 0),
 	} {
 		in := injectorOf(t, chaos.Rule{Name: "inner", Fault: f, Limit: 1}, chaos.Rule{Name: "outer", Fault: fault.Replace(json.RawMessage(`{"id":9}`))})
 		g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, desk), "https://example.com/", "{}")

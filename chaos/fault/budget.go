@@ -14,27 +14,47 @@ import (
 )
 
 // CallBudget lets limit calls through and fails the rest with a [*BudgetError];
-// their callees are not reached. limit is at least 1.
+// their callees are not reached. refill is the time after which the whole
+// budget is available again, counted from its first use; 0: never. limit is at
+// least 1.
 //
 // The following holds for all budgets. The targets of a rule share one budget
 // within an injector. Calls that fail use it up like others; calls that the
 // rule does not match cost nothing. Which call finds it used up depends on the
 // order of the calls over all lanes.
-func CallBudget(limit int) chaos.Fault { return callBudget.Of(quota{limit}) }
+func CallBudget(limit int, refill time.Duration) chaos.Fault {
+	return callBudget.Of(budget{quota{limit}, refillParam{refill}})
+}
 
-var callBudget = &catalog.Remember[quota, spent]{
+var callBudget = &catalog.Remember[budget, spent]{
 	Row: catalog.Row{Kind: "call_budget", Doc: "Calls beyond a number are refused.", Order: catalog.Deliveries,
-		Go: "fault.CallBudget(limit)", Example: `{"limit":3}`, Layer: chaos.LayerResource,
+		Go: "fault.CallBudget(limit, refill)", Example: `{"limit":3,"refill":"1h0m0s"}`, Layer: chaos.LayerResource,
 		Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone},
 	Phase: chaos.PhaseBefore,
-	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p quota, args any, next chaos.Next) (any, error) {
-		return s.call(ctx, args, next, terms{"call", float64(p.Limit), nil})
+	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p budget, args any, next chaos.Next) (any, error) {
+		return s.call(ctx, args, next, terms{"call", float64(p.Limit), p.Refill, nil})
 	},
 }
 
 // quota are the parameters of a fault with a limit.
 type quota struct {
 	Limit int `json:"limit" bounds:"min=1" doc:"number of calls, bytes or what the kind counts"`
+}
+
+type refillParam struct {
+	Refill time.Duration `json:"refill,omitempty" bounds:"min=0" doc:"time after which the whole budget is there again; left out: never"`
+}
+
+// Coordinates calls a budget transient that is filled again.
+func (p refillParam) Coordinates(d *chaos.Description) {
+	if p.Refill > 0 {
+		d.Persistence = chaos.Transient
+	}
+}
+
+type budget struct {
+	quota
+	refillParam
 }
 
 // TokenBudget fails calls once the calls before have used limit tokens in
@@ -44,41 +64,42 @@ type quota struct {
 //
 // A result without usage, such as a response that is a stream of events, costs
 // nothing, and the event has a note.
-func TokenBudget(limit int, usage Usage) chaos.Fault {
-	return tokenBudget.Of(tokenParams{quota{limit}, usageParam{string(usage)}})
+func TokenBudget(limit int, usage Usage, refill time.Duration) chaos.Fault {
+	return tokenBudget.Of(tokenParams{quota{limit}, usageParam{string(usage)}, refillParam{refill}})
 }
 
 var tokenBudget = &catalog.Remember[tokenParams, spent]{
 	Row: catalog.Row{Kind: "token_budget", Doc: "Calls are refused once the tokens are used up.",
-		Order: catalog.Deliveries, Go: "fault.TokenBudget(limit, usage)",
+		Order: catalog.Deliveries, Go: "fault.TokenBudget(limit, usage, refill)",
 		Example: `{"limit":30,"usage":"openai"}`, Layer: chaos.LayerResource, Class: chaos.ClassCrash,
 		Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone},
 	Phase: chaos.PhaseBefore,
 	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p tokenParams, args any, next chaos.Next) (any, error) {
-		return s.call(ctx, args, next, terms{"token", float64(p.Limit), p.measure(1, 1)})
+		return s.call(ctx, args, next, terms{"token", float64(p.Limit), p.Refill, p.measure(1, 1)})
 	},
 }
 
 type tokenParams struct {
 	quota
 	usageParam
+	refillParam
 }
 
 // CostBudget is [TokenBudget] in money. limit is an amount in any currency,
 // more than 0. The prices are those of a million tokens in the same currency,
 // at least 0 and not both 0.
-func CostBudget(limit, inputPrice, outputPrice float64, usage Usage) chaos.Fault {
-	return costBudget.Of(costParams{limit, inputPrice, outputPrice, usageParam{string(usage)}})
+func CostBudget(limit, inputPrice, outputPrice float64, usage Usage, refill time.Duration) chaos.Fault {
+	return costBudget.Of(costParams{limit, inputPrice, outputPrice, usageParam{string(usage)}, refillParam{refill}})
 }
 
 var costBudget = &catalog.Remember[costParams, spent]{
 	Row: catalog.Row{Kind: "cost_budget", Doc: "Calls are refused once the money is spent.", Order: catalog.Deliveries,
-		Go:      "fault.CostBudget(limit, inputPrice, outputPrice, usage)",
+		Go:      "fault.CostBudget(limit, inputPrice, outputPrice, usage, refill)",
 		Example: `{"limit":0.0001,"inputPrice":2.5,"outputPrice":10,"usage":"openai"}`, Layer: chaos.LayerResource,
 		Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone},
 	Phase: chaos.PhaseBefore,
 	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p costParams, args any, next chaos.Next) (any, error) {
-		return s.call(ctx, args, next, terms{"cost", p.Limit, p.measure(p.InputPrice/million, p.OutputPrice/million)})
+		return s.call(ctx, args, next, terms{"cost", p.Limit, p.Refill, p.measure(p.InputPrice/million, p.OutputPrice/million)})
 	},
 }
 
@@ -88,6 +109,7 @@ type costParams struct {
 	InputPrice  float64 `json:"inputPrice,omitempty" bounds:"min=0,max=1e15" allowed:"a price of a million tokens, 0 or more" doc:"of a million tokens"`
 	OutputPrice float64 `json:"outputPrice,omitempty" bounds:"min=0,max=1e15" allowed:"a price of a million tokens, 0 or more" doc:"of a million tokens"`
 	usageParam
+	refillParam
 }
 
 const million = 1e6 // tokens, for which prices are
@@ -101,21 +123,24 @@ func (p costParams) Check(c *catalog.Check) {
 // TimeBudget fails calls once the calls before have taken limit in total,
 // concurrent or not. A call in progress is not ended. limit is more than 0. The
 // rest is as with [CallBudget].
-func TimeBudget(limit time.Duration) chaos.Fault { return timeBudget.Of(timeParams{limit}) }
+func TimeBudget(limit, refill time.Duration) chaos.Fault {
+	return timeBudget.Of(timeParams{limit, refillParam{refill}})
+}
 
 var timeBudget = &catalog.Remember[timeParams, spent]{
 	Row: catalog.Row{Kind: "time_budget", Doc: "Calls are refused once earlier calls took too long.",
-		Order: catalog.Deliveries, Go: "fault.TimeBudget(limit)", Example: `{"limit":"10s"}`,
+		Order: catalog.Deliveries, Go: "fault.TimeBudget(limit, refill)", Example: `{"limit":"10s"}`,
 		Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Permanent,
 		Effect: chaos.EffectNone},
 	Phase: chaos.PhaseBefore,
 	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p timeParams, args any, next chaos.Next) (any, error) {
-		return s.call(ctx, args, next, terms{"time", p.Limit.Seconds(), timeOf})
+		return s.call(ctx, args, next, terms{"time", p.Limit.Seconds(), p.Refill, timeOf})
 	},
 }
 
 type timeParams struct {
 	Limit time.Duration `json:"limit" bounds:"over=0" doc:"time that all calls may take together"`
+	refillParam
 }
 
 func timeOf(u use) (amount float64, known bool) { return u.took.Seconds(), true }
@@ -126,16 +151,18 @@ func timeOf(u use) (amount float64, known bool) { return u.took.Seconds(), true 
 //
 // Of an HTTP response, the bytes count that the client read of the body, up to
 // 4 MiB. Items of a stream are not measured: a stream counts as a dozen bytes.
-func MemoryBudget(limit int) chaos.Fault { return memoryBudget.Of(quota{limit}) }
+func MemoryBudget(limit int, refill time.Duration) chaos.Fault {
+	return memoryBudget.Of(budget{quota{limit}, refillParam{refill}})
+}
 
-var memoryBudget = &catalog.Remember[quota, spent]{
+var memoryBudget = &catalog.Remember[budget, spent]{
 	Row: catalog.Row{Kind: "memory_budget", Doc: "Calls fail once the results of earlier calls fill the memory.",
-		Order: catalog.Deliveries, Go: "fault.MemoryBudget(limit)", Example: `{"limit":500}`,
+		Order: catalog.Deliveries, Go: "fault.MemoryBudget(limit, refill)", Example: `{"limit":500}`,
 		Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Permanent,
 		Effect: chaos.EffectNone},
 	Phase: chaos.PhaseBefore,
-	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p quota, args any, next chaos.Next) (any, error) {
-		return s.call(ctx, args, next, terms{"memory", float64(p.Limit), memoryOf})
+	Inject: func(s *spent, ctx context.Context, _ chaos.Call, p budget, args any, next chaos.Next) (any, error) {
+		return s.call(ctx, args, next, terms{"memory", float64(p.Limit), p.Refill, memoryOf})
 	},
 }
 
@@ -160,13 +187,15 @@ func size(v any) (n float64, known bool) {
 
 // spent counts what calls use. All targets of a rule share it within one injector.
 type spent struct {
-	mu   sync.Mutex
-	used float64
+	mu    sync.Mutex
+	used  float64
+	since time.Time // of the first use after it was filled
 }
 
 type terms struct {
 	resource string // as in BudgetError
 	limit    float64
+	refill   time.Duration                          // 0: never
 	measure  func(use) (amount float64, known bool) // what a call used; nil: each is 1, charged before it is made
 }
 
@@ -243,8 +272,16 @@ func (s *spent) charge(ctx context.Context, t terms, amount float64, known bool)
 func (s *spent) take(t terms) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now := time.Now()
+	if t.refill > 0 && now.Sub(s.since) >= t.refill {
+		s.used, s.since = 0, now
+	}
 	if s.used >= t.limit {
-		return &BudgetError{Resource: t.resource, Limit: t.limit, Used: s.used}
+		err := &BudgetError{Resource: t.resource, Limit: t.limit, Used: s.used}
+		if t.refill > 0 {
+			err.RetryAfter = t.refill - now.Sub(s.since)
+		}
+		return err
 	}
 	if t.measure == nil {
 		s.used++

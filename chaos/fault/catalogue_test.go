@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -177,8 +178,43 @@ func (r row) effectAt(point string) chaos.Effect {
 	return chaos.EffectUnknown
 }
 
-// Nothing that a caller, and so a model, reads tells that it was made up. chaostest asks the
-// error of every kind, in the tests of planjson.
+func TestParameters(t *testing.T) {
+	for _, c := range []struct {
+		fault chaos.Fault
+		want  string
+	}{
+		{fault.Delay(1500 * time.Millisecond), `{"distribution":"fixed","duration":"1.5s"}`},
+		{fault.Uniform(0, time.Second), `{"distribution":"uniform","lo":"0s","hi":"1s"}`},
+		{fault.Normal(time.Second, time.Millisecond), `{"distribution":"normal","mean":"1s","stddev":"1ms"}`},
+		{fault.Exponential(time.Second), `{"distribution":"exponential","mean":"1s"}`},
+		{fault.Fail(errBusy), `{"message":"upstream is busy"}`},
+		{fault.ResourceExhausted(), ``},
+		{fault.Partition(), ``},
+		{fault.Timeout(time.Second), `{"duration":"1s"}`},
+		{fault.TimeoutWith(time.Second, errBusy), `{"duration":"1s","message":"upstream is busy"}`},
+		{fault.LoseReply(), `{"duration":"1s"}`},
+		{fault.LoseReplyWith(errBusy), `{"duration":"1s","message":"upstream is busy"}`},
+		{fault.LoseReplyAfterWith(time.Minute, errBusy), `{"duration":"1m0s","message":"upstream is busy"}`},
+		{fault.Hang(), ``},
+		{fault.Panic(nil), ``},
+		{fault.Panic(errBusy), `{"message":"upstream is busy"}`},
+		{fault.Replace(map[string]int{"n": 1}), `{"value":{"n":1}}`},
+		{fault.Replace(nil), `{"value":null}`},
+		{fault.Replace(json.RawMessage(`{"n":1}`)), `{"value":{"n":1}}`},
+		{fault.Replace(func() {}), `{"value":null}`},
+		{fault.Mutate("upper", strings.ToUpper), `{"name":"upper","type":"string"}`},
+		{fault.Duplicate(), `{"times":2}`},
+	} {
+		d := c.fault.(chaos.Described).Describe()
+		if c.want == "" {
+			assert.Empty(t, d.Params, d.Kind)
+			continue
+		}
+		assert.JSONEq(t, c.want, string(d.Params), d.Kind)
+	}
+}
+
+// Nothing that a caller, and so a model, reads tells that it was made up.
 func TestNothingGivesAFaultAway(t *testing.T) {
 	var texts []string
 	for _, err := range []error{
@@ -194,6 +230,23 @@ func TestNothingGivesAFaultAway(t *testing.T) {
 	} {
 		texts = append(texts, err.Error())
 	}
+	rows := append(catalogue(), row{name: "Panic(nil)", fault: fault.Panic(nil)})
+	for _, r := range rows {
+		everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
+			ctx, _ := withRules(t, chaos.Rule{Fault: r.fault})
+			ctx, cancel := context.WithTimeout(ctx, patience)
+			defer cancel()
+			defer func() {
+				if p := recover(); p != nil {
+					texts = append(texts, fmt.Sprint(p))
+				}
+			}()
+			if _, err := call(ctx); err != nil {
+				texts = append(texts, err.Error())
+			}
+		})
+	}
+	assert.Greater(t, len(texts), 30)
 	for _, text := range texts {
 		for _, word := range []string{"chaos", "inject", "fault", "test", "shakedown"} {
 			assert.NotContains(t, strings.ToLower(text), word)
@@ -224,6 +277,20 @@ func TestNetworkErrors(t *testing.T) {
 			assert.ErrorIs(t, err, c.err)
 		})
 	}
+}
+
+// Panic(nil) is the runtime's own panic, which code that tells bugs from
+// other panics recognises.
+func TestPanicDefault(t *testing.T) {
+	everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
+		ctx, in := withRules(t, chaos.Rule{Fault: fault.Panic(nil)})
+		defer func() {
+			assert.Implements(t, (*runtime.Error)(nil), recover())
+			assert.Equal(t, chaos.OutcomePanicked, onlyEvent(t, in).Outcome)
+			assert.Zero(t, d.calls)
+		}()
+		_, _ = call(ctx)
+	})
 }
 
 func TestBudgetErrors(t *testing.T) {

@@ -116,7 +116,7 @@ func TestRepetitionsCountWhereTheyReachTheCallee(t *testing.T) {
 func TestAValueThatDoesNotFitGoesUndelivered(t *testing.T) {
 	none := make(chan int) // has no JSON, and is no order
 	misfits := map[string]chaos.Fault{
-		"SilentNoOpWith": fault.SilentNoOpWith(none), "As handoff_dropped": fault.As("handoff_dropped", fault.SilentNoOpWith(none)), "As handoff_cycle": fault.As("handoff_cycle", fault.SilentNoOpWith(none)),
+		"SilentNoOpWith": fault.SilentNoOpWith(none), "As handoff_dropped": fault.As("handoff_dropped", fault.SilentNoOpWith(none)), "CycleHandoff": fault.CycleHandoff(none),
 		"Replace": fault.Replace(none), "As forced_verdict": fault.As("forced_verdict", fault.Replace(none)), "another JSON": fault.SilentNoOpWith(json.RawMessage(`[1]`)),
 	}
 	type order struct{ ID int }
@@ -155,7 +155,7 @@ func TestGivenBytesBelongToTheCall(t *testing.T) {
 	value := json.RawMessage(`{"n":7}`)
 	for name, f := range map[string]chaos.Fault{
 		"Replace": fault.Replace(value), "SilentNoOpWith": fault.SilentNoOpWith(value), "As handoff_dropped": fault.As("handoff_dropped", fault.SilentNoOpWith(value)),
-		"As handoff_cycle": fault.As("handoff_cycle", fault.SilentNoOpWith(value)), "As forced_verdict": fault.As("forced_verdict", fault.Replace(value)),
+		"CycleHandoff": fault.CycleHandoff(value), "As forced_verdict": fault.As("forced_verdict", fault.Replace(value)),
 	} {
 		for form, get := range map[string]func(context.Context) []byte{
 			"JSON": func(ctx context.Context) []byte {
@@ -244,10 +244,42 @@ func TestDeliveredTwiceOnAStreamShowsTheFirst(t *testing.T) {
 	}
 }
 
+// A stream without end whose reply was to be lost comes through from the moment
+// in which the injector is disarmed: what was held back first, then the rest.
+func TestLostStreamArrivesWhenDisarmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, in := withRules(t, chaos.Rule{Target: "feed", Fault: fault.LoseReplyAfter(time.Second)})
+		feed := chaos.WrapStream("feed", func(ctx context.Context, _ int) iter.Seq2[int, error] {
+			return func(yield func(int, error) bool) {
+				for n := 0; n < 100; n++ {
+					time.Sleep(time.Second)
+					if n == 3 {
+						in.Disarm()
+					}
+					if !yield(n, nil) {
+						return
+					}
+				}
+			}
+		})
+		start := time.Now()
+		var items []int
+		for item, err := range feed(ctx, 0) {
+			require.NoError(t, err)
+			if items = append(items, item); len(items) == 6 {
+				break
+			}
+		}
+		assert.Equal(t, []int{0, 1, 2, 3, 4, 5}, items)
+		assert.Equal(t, 6*time.Second, time.Since(start), "nothing was waited for but the source")
+		assert.False(t, in.Events()[0].Delivered)
+	})
+}
+
 // A call that panics takes its time like any other.
 func TestTimeBudgetCountsAPanickingCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		plan, err := chaos.NewPlan(1, chaos.Rule{Target: "work", Fault: fault.TimeBudget(time.Second)})
+		plan, err := chaos.NewPlan(1, chaos.Rule{Target: "work", Fault: fault.TimeBudget(time.Second, 0)})
 		require.NoError(t, err)
 		work := chaos.Wrap("work", func(context.Context, int) (int, error) {
 			time.Sleep(2 * time.Second)

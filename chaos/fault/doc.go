@@ -12,7 +12,8 @@
 //
 // # The faults
 //
-//   - The call takes longer: [Delay], [Uniform], [Normal], [Exponential], [Spike]; more and more so: [RampUp].
+//   - The call takes longer: [Delay], [Uniform], [Normal], [Exponential], [Spike]; more and more so: [RampUp],
+//     [RampUpWith].
 //   - The caller gets an error and the callee is not reached: [Fail], [Timeout], [LoseRequest], [AuthExpired],
 //     [ResourceExhausted], [Partition], and [Hang], which waits for the caller to give up; [Panic] panics.
 //     [ToolRemoved] takes a tool out of its registry.
@@ -27,7 +28,8 @@
 //   - A stream is slow, stalls, breaks off, ends early, or its items are doubled, reordered or spoiled:
 //     [SlowFirstItem], [SlowItems], [HangAtItem], [CutAfter], [EndAfter], [DropLastItem], [DuplicateItem],
 //     [ReorderItems], [MalformItem].
-//   - An approval is reused: [StaleApproval]. A hand-off between agents goes wrong: [CorruptHandoff], [Misroute].
+//   - An approval is reused: [StaleApproval]. A hand-off between agents goes wrong: [CorruptHandoff], [Misroute],
+//     [CycleHandoff].
 //   - What else happens to guardrails and hand-offs happens to any callable; [As] gives it the kind and layer of
 //     theirs: As("guardrail_hang", Hang()), As("forced_verdict", Replace(v)), As("handoff_dropped", SilentNoOpWith(v)).
 //

@@ -56,13 +56,14 @@ var partition = &catalog.Fail[catalog.None]{
 	Fail: func(chaos.Call, catalog.None) error { return ErrNetworkPartition },
 }
 
-// Panic makes a call panic with v, which is required, in the caller's goroutine; the callee
-// is not reached.
+// Panic makes a call panic with v in the caller's goroutine; the callee is not
+// reached. If v is nil, the call panics with a [runtime.Error], an index out of
+// range.
 func Panic(v any) chaos.Fault {
 	if v == nil {
 		return panicking.Of(panicParams{})
 	}
-	return panicking.Of(panicParams{fmt.Sprint(v), v})
+	return panicking.Of(panicParams{new(fmt.Sprint(v)), v})
 }
 
 var panicking = &catalog.Inject[panicParams]{
@@ -70,22 +71,27 @@ var panicking = &catalog.Inject[panicParams]{
 		Example: `{"message":"index out of bounds"}`, AsText: true, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
 		Effect: chaos.EffectNone},
 	Prepare: func(p panicParams) panicParams {
-		if p.v == nil && p.Message != "" {
-			p.v = p.Message
+		if p.v == nil && p.Message != nil {
+			p.v = *p.Message
 		}
 		return p
 	},
-	Inject: func(_ context.Context, _ chaos.Call, p panicParams, _ any, _ chaos.Next) (any, error) { panic(p.v) },
+	Inject: func(_ context.Context, _ chaos.Call, p panicParams, _ any, _ chaos.Next) (any, error) {
+		if p.v == nil {
+			return firstOf(nil), nil
+		}
+		panic(p.v)
+	},
 }
 
 type panicParams struct {
-	Message string `json:"message" doc:"the value of the panic"`
+	Message *string `json:"message,omitempty" doc:"the value of the panic; left out: an index out of range"`
 	v       any
 }
 
-func (p panicParams) Check(c *catalog.Check) {
-	c.That(p.v != nil, "message", strconv.Quote(p.Message), "a value that is not nil, or a text that is not empty")
-}
+// firstOf makes the runtime panic: a type outside of it cannot imitate its
+// errors, which have a method of their own.
+func firstOf(none []any) any { return none[0] }
 
 // DiskFull makes a call fail with "write: no space left on device", a
 // [*BudgetError] that matches [syscall.ENOSPC]. The callee is not reached.
@@ -125,7 +131,7 @@ var toolRemoved = &catalog.Inject[removed]{
 	Phase: chaos.PhaseBefore, // before all others: a tool that is missing cannot fail in another way
 	Inject: func(ctx context.Context, c chaos.Call, p removed, args any, next chaos.Next) (any, error) {
 		if slices.Contains(p.Tools, c.Target) {
-			return new(chaos.Registry).CallTool(ctx, c.Target, nil) // which has none: its error is the real one
+			return nil, &unknownTool{c.Target}
 		}
 		skip(ctx)
 		result, err := next(ctx, args)
@@ -153,6 +159,12 @@ type removed struct {
 func (p removed) Check(c *catalog.Check) {
 	c.That(!slices.Contains(p.Tools, ""), "tools", fmt.Sprintf("%q", p.Tools), "names that are not empty")
 }
+
+// unknownTool reads like a registry's own error for an unknown name.
+type unknownTool struct{ name string }
+
+func (e *unknownTool) Error() string        { return fmt.Sprintf("unknown tool %q", e.name) }
+func (e *unknownTool) Is(target error) bool { return target == chaos.ErrUnknownTool }
 
 // Errors that read like those of a real dependency. [Fail] takes any of them,
 // or any other error. Their texts name neither this package nor its purpose.
@@ -212,7 +224,7 @@ type BudgetError struct {
 	Resource string  // "call", "rate", "token", "cost", "time", "memory", "disk" or "concurrency"
 	Limit    float64 // of the budget: calls, tokens, bytes, seconds, or the currency of the cost
 	Used     float64 // of it; the last call may have used more than was left
-	// RetryAfter is the time until a rate lets one more call through; 0: never, or unknown.
+	// RetryAfter is the time until the budget is refilled; 0: never, or unknown.
 	RetryAfter time.Duration
 }
 
@@ -220,11 +232,7 @@ type BudgetError struct {
 func (e *BudgetError) Error() string {
 	switch e.Resource {
 	case "rate":
-		text := "too many requests: the limit is " + amount(e.Limit)
-		if e.RetryAfter > 0 {
-			text += ", try again in " + e.RetryAfter.String()
-		}
-		return text
+		return "too many requests: the limit is " + amount(e.Limit) + e.again()
 	case "concurrency":
 		return "too many concurrent requests: the limit is " + amount(e.Limit)
 	case "memory":
@@ -233,7 +241,14 @@ func (e *BudgetError) Error() string {
 		return "write: no space left on device"
 	}
 	unit := map[string]string{"call": " calls", "token": " tokens", "time": " seconds"}[e.Resource]
-	return fmt.Sprintf("quota exceeded: %s of %s%s used", amount(e.Used), amount(e.Limit), unit)
+	return fmt.Sprintf("quota exceeded: %s of %s%s used", amount(e.Used), amount(e.Limit), unit) + e.again()
+}
+
+func (e *BudgetError) again() string {
+	if e.RetryAfter <= 0 {
+		return ""
+	}
+	return ", try again in " + e.RetryAfter.String()
 }
 
 func amount(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

@@ -28,7 +28,9 @@ import (
 //
 // All faults of hand-offs act on the callable through which an agent hands
 // over, which may be a tool.
-func CorruptHandoff(patch json.RawMessage) chaos.Fault { return corruptHandoff.Of(patchParams{patch}) }
+func CorruptHandoff(patch json.RawMessage) chaos.Fault {
+	return corruptHandoff.Of(patchParams{jsonvalue.Document(patch), patch})
+}
 
 var corruptHandoff = &catalog.Inject[patchParams]{
 	Row: catalog.Row{Kind: "handoff_corrupt", Doc: "The arguments of a hand-off are changed.",
@@ -36,18 +38,26 @@ var corruptHandoff = &catalog.Inject[patchParams]{
 		Class: chaos.ClassValue},
 	Phase: chaos.PhaseBefore,
 	Inject: func(ctx context.Context, _ chaos.Call, p patchParams, args any, next chaos.Next) (any, error) {
-		return withArgs(ctx, args, next, patching(p.Patch))
+		return withArgs(ctx, args, next, patching(p.given()))
 	},
 }
 
 type patchParams struct {
 	Patch json.RawMessage `json:"patch" doc:"a JSON merge patch of the arguments (RFC 7396), an object"`
+	patch json.RawMessage // as it was given in Go
+}
+
+func (p patchParams) given() json.RawMessage {
+	if p.patch == nil {
+		return p.Patch
+	}
+	return p.patch
 }
 
 func (p patchParams) Check(c *catalog.Check) {
-	v, err := jsonvalue.Numbers(p.Patch)
+	v, err := jsonvalue.Numbers(p.given())
 	_, ok := v.(map[string]any)
-	c.That(err == nil && ok, "patch", string(p.Patch), "a JSON object")
+	c.That(err == nil && ok, "patch", string(p.given()), "a JSON object")
 }
 
 // withArgs makes a call with the arguments that change returns.
@@ -105,6 +115,21 @@ type misrouteParams struct {
 
 func (p misrouteParams) Check(c *catalog.Check) {
 	c.That(p.Member != "", "member", strconv.Quote(p.Member), "the name of a member of the arguments")
+}
+
+// CycleHandoff makes the other agent hand the task straight back: it is not
+// reached, and the caller gets reply, which should look like a hand-off to the
+// caller; it is a value as with [SilentNoOpWith]. Without a [chaos.Rule.Limit]
+// this never ends. An invariant over the number of calls finds it.
+func CycleHandoff(reply any) chaos.Fault { return cycleHandoff.Of(valueOf(reply)) }
+
+var cycleHandoff = &catalog.Inject[anyValue]{
+	Row: catalog.Row{Kind: "handoff_cycle", Doc: "A hand-off is handed straight back.", Go: "fault.CycleHandoff(reply)",
+		Example: `{"value":"please take over"}`, Layer: chaos.LayerMultiAgent, Class: chaos.ClassProtocol,
+		Effect: chaos.EffectNone},
+	Inject: func(_ context.Context, _ chaos.Call, p anyValue, args any, _ chaos.Next) (any, error) {
+		return kept(forCaller(p.value(), args)), nil
+	},
 }
 
 // StaleApproval reuses an approval: a request that the guardrail rejects gets

@@ -40,7 +40,7 @@ func TestHandoffs(t *testing.T) {
 		{"corrupt: a member removed, numbers as they are", patch(`{"note":null}`), []task{{"refunds", big, ""}}, "refunded 9007199254740993", nil, true, 0},
 		{"corrupt: as it was", patch(`{"note":"please"}`), []task{asked}, "refunded 9007199254740993", nil, false, 0},
 		{"dropped", fault.As("handoff_dropped", fault.SilentNoOpWith("queued")), nil, "queued", nil, true, 0},
-		{"a cycle", fault.As("handoff_cycle", fault.SilentNoOpWith("back to support")), nil, "back to support", nil, true, 0},
+		{"a cycle", fault.CycleHandoff("back to support"), nil, "back to support", nil, true, 0},
 		{"delayed", fault.As("handoff_delayed", fault.Delay(time.Second)), []task{asked}, "refunded 9007199254740993", nil, true, time.Second},
 		{"misrouted by name", fault.Misroute("to", "billing"), []task{{"billing", big, "please"}}, "refunded 9007199254740993", nil, true, 0},
 		{"a storm", fault.As("message_storm", fault.Repeat(3)), []task{asked, asked, asked}, "refunded 9007199254740993", nil, true, 0},

@@ -18,8 +18,8 @@ import (
 // is a [*chaos.ParamError] of the result's Check method, so [chaos.NewPlan] and
 // [chaos.Injector.Register] refuse it.
 func As(kind string, f chaos.Fault) chaos.Fault {
-	for _, l := range []*catalog.Label{guardrailDown, guardrailHang, forcedVerdict, handoffDropped, handoffCycle,
-		handoffDelayed, messageStorm, delegationRejected} {
+	for _, l := range []*catalog.Label{guardrailDown, guardrailHang, forcedVerdict, handoffDropped, handoffDelayed,
+		messageStorm, delegationRejected} {
 		if as, ok := l.As(kind, f); ok {
 			return as
 		}
@@ -41,11 +41,6 @@ var (
 		Doc: "A hand-off is lost, and its caller gets a reply all the same.",
 		Go:  `fault.As("handoff_dropped", fault.SilentNoOpWith(reply))`, Example: `{"value":"done"}`,
 		Layer: chaos.LayerMultiAgent}}
-	// Without a Rule.Limit it never ends. An invariant over the number of calls finds it.
-	handoffCycle = &catalog.Label{Base: silentNoOp, Row: catalog.Row{Kind: "handoff_cycle",
-		Doc: "A hand-off is handed straight back.",
-		Go:  `fault.As("handoff_cycle", fault.SilentNoOpWith(reply))`, Example: `{"value":"please take over"}`,
-		Layer: chaos.LayerMultiAgent, Class: chaos.ClassProtocol}}
 	handoffDelayed = &catalog.Label{Base: latency, Row: catalog.Row{Kind: "handoff_delayed",
 		Doc: "A hand-off takes longer.", Go: `fault.As("handoff_delayed", fault.Delay(d))`,
 		Example: `{"distribution":"fixed","duration":"30s"}`, Layer: chaos.LayerMultiAgent}}
@@ -95,5 +90,5 @@ func Rows() []*catalog.Row {
 		callBudget, tokenBudget, costBudget, timeBudget, memoryBudget,
 		diskFull, rateLimit, concurrencyLimit, authExpired, toolRemoved,
 		guardrailDown, guardrailHang, forcedVerdict, staleApproval,
-		corruptHandoff, misroute, handoffDropped, handoffCycle, handoffDelayed, messageStorm, delegationRejected)
+		corruptHandoff, misroute, handoffDropped, cycleHandoff, handoffDelayed, messageStorm, delegationRejected)
 }

@@ -63,9 +63,16 @@ func RampUp(step, most time.Duration) chaos.Fault {
 	return latency.Of(latencyParams{Distribution: "degrading", Step: &step, Most: &most})
 }
 
+// RampUpWith is [RampUp] by the clock: the delay grows evenly from 0, when the
+// injector is armed, to most after the time over, and then stays there. Both
+// are more than 0.
+func RampUpWith(most, over time.Duration) chaos.Fault {
+	return latency.Of(latencyParams{Distribution: "degrading_over", Most: &most, Over: &over})
+}
+
 var latency = &catalog.Inject[latencyParams]{
 	Row: catalog.Row{Kind: "latency", Doc: "The call takes longer.",
-		Go:      "fault.Delay(d), fault.Uniform(lo, hi), fault.Normal(mean, stddev), fault.Exponential(mean), " + "fault.Spike(usual, spike, share), fault.RampUp(step, most)",
+		Go:      "fault.Delay(d), fault.Uniform(lo, hi), fault.Normal(mean, stddev), fault.Exponential(mean), " + "fault.Spike(usual, spike, share), fault.RampUp(step, most), fault.RampUpWith(most, over)",
 		Example: `{"distribution":"fixed","duration":"2s"}`, Class: chaos.ClassTiming},
 	Phase:   chaos.PhaseBefore,
 	Prepare: latencyParams.ofDistribution,
@@ -80,7 +87,7 @@ var latency = &catalog.Inject[latencyParams]{
 // latencyParams are the parameters of all distributions. Those of the
 // distribution are set, also if they are 0, and the others are nil.
 type latencyParams struct {
-	Distribution string         `json:"distribution,omitempty" bounds:"enum=fixed|uniform|normal|exponential|spike|degrading"`
+	Distribution string         `json:"distribution,omitempty" bounds:"enum=fixed|uniform|normal|exponential|spike|degrading|degrading_over"`
 	Duration     *time.Duration `json:"duration,omitempty" doc:"of fixed: the delay"`
 	Lo           *time.Duration `json:"lo,omitempty" doc:"of uniform: the least, included"`
 	Hi           *time.Duration `json:"hi,omitempty" doc:"of uniform: the most, excluded"`
@@ -90,7 +97,8 @@ type latencyParams struct {
 	Spike        *time.Duration `json:"spike,omitempty" doc:"of spike: the delay of the others"`
 	Share        float64        `json:"share,omitempty" bounds:"min=0,max=1" allowed:"a number between 0 and 1" doc:"of spike: the share of the others"`
 	Step         *time.Duration `json:"step,omitempty" doc:"of degrading: the delay that each call adds"`
-	Most         *time.Duration `json:"most,omitempty" doc:"of degrading: the longest delay"`
+	Most         *time.Duration `json:"most,omitempty" doc:"of degrading and degrading_over: the longest delay"`
+	Over         *time.Duration `json:"over,omitempty" doc:"of degrading_over: the time until the longest delay"`
 }
 
 const fixed = "fixed" // the distribution of Delay
@@ -110,6 +118,8 @@ func (p latencyParams) ofDistribution() latencyParams {
 		return latencyParams{Distribution: p.Distribution, Usual: given(p.Usual), Spike: given(p.Spike), Share: p.Share}
 	case "degrading":
 		return latencyParams{Distribution: p.Distribution, Step: given(p.Step), Most: given(p.Most)}
+	case "degrading_over":
+		return latencyParams{Distribution: p.Distribution, Most: given(p.Most), Over: given(p.Over)}
 	}
 	if p.Distribution == "" && p != (latencyParams{Duration: p.Duration}) {
 		return p // which Check refuses: it belongs to another distribution
@@ -141,6 +151,9 @@ func (p latencyParams) Check(c *catalog.Check) {
 	case "degrading":
 		more("step", p.Step, "")
 		c.That(*p.Most >= *p.Step, "most", *p.Most, "a duration of at least step, which is "+p.Step.String())
+	case "degrading_over":
+		more("most", p.Most, "")
+		more("over", p.Over, "")
 	case "":
 		c.That(false, "distribution", nil, catalog.List(latency)[0].Parameters()[0].Allowed)
 	default:
@@ -152,8 +165,12 @@ func (p latencyParams) Check(c *catalog.Check) {
 const drawLatency = 0x6c6174656e6379
 
 func (p latencyParams) delay(c chaos.Call) time.Duration {
-	if p.Distribution == "degrading" {
+	switch p.Distribution {
+	case "degrading":
 		return stepwise(c.Ordinal, *p.Step, *p.Most)
+	case "degrading_over":
+		share := math.Min(1, math.Max(0, float64(c.Elapsed())/float64(*p.Over)))
+		return span(float64(*p.Most) * share)
 	}
 	return p.quantile(c.Draw(drawLatency))
 }
@@ -275,12 +292,14 @@ func LoseReply() chaos.Fault { return LoseReplyAfter(time.Second) }
 // An error of the callee is lost like any other reply. A call that another
 // fault failed has no reply to lose and is not changed. If the injector is
 // disarmed during the wait, the caller gets the reply.
-func LoseReplyAfter(d time.Duration) chaos.Fault { return loseReply.Of(lostReply{Duration: &d}) }
+func LoseReplyAfter(d time.Duration) chaos.Fault { return LoseReplyAfterWith(d, nil) }
 
 // LoseReplyWith is [LoseReply] with err in place of [ErrTimeout], such as
 // [ErrConnectionReset], or the status of an RPC; nil: ErrTimeout.
-func LoseReplyWith(err error) chaos.Fault {
-	d := time.Second
+func LoseReplyWith(err error) chaos.Fault { return LoseReplyAfterWith(time.Second, err) }
+
+// LoseReplyAfterWith is [LoseReplyAfter] with the error of [LoseReplyWith].
+func LoseReplyAfterWith(d time.Duration, err error) chaos.Fault {
 	return loseReply.Of(lostReply{&d, err})
 }
 
@@ -291,7 +310,7 @@ type lostReply struct {
 
 var loseReply = &catalog.Inject[lostReply]{
 	Row: catalog.Row{Kind: "lost_reply", Doc: "The callee does its work and the reply is lost.",
-		Go:      "fault.LoseReply(), fault.LoseReplyAfter(d), fault.LoseReplyWith(err)",
+		Go:      "fault.LoseReply(), fault.LoseReplyAfter(d), fault.LoseReplyWith(err), fault.LoseReplyAfterWith(d, err)",
 		Example: `{"duration":"1s"}`, Class: chaos.ClassTiming, Visibility: chaos.Explicit},
 	Phase: chaos.PhaseAfter,
 	Inject: func(ctx context.Context, c chaos.Call, p lostReply, args any, next chaos.Next) (any, error) {

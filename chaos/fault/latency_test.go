@@ -93,3 +93,17 @@ func TestLongestWait(t *testing.T) {
 	}
 	assert.Less(t, paramsOf(Uniform(0, forever)).quantile(last), forever)
 }
+
+// The length of a delay says nothing about whether a call is matched: a rare
+// latency has the same distribution as a constant one.
+func TestLatencyIsIndependentOfItsTrigger(t *testing.T) {
+	l := paramsOf(Uniform(0, time.Second))
+	var matched []float64
+	for i := range 40_000 {
+		c := chaos.Call{Target: "orders", Occurrence: uint64(i)}
+		if c.Draw(0) < 0.1 {
+			matched = append(matched, float64(l.quantile(c.Draw(drawLatency))))
+		}
+	}
+	assert.InDelta(t, 0.5, mean(matched)/float64(time.Second), 0.02)
+}

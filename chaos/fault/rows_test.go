@@ -129,7 +129,6 @@ func TestBadParameters(t *testing.T) {
 		{"a negative mean and deviation", fault.Normal(-1, -1), []string{"mean", "stddev"}},
 		{"a mean of nothing", fault.Exponential(0), []string{"mean"}},
 		{"a failure without an error", fault.Fail(nil), []string{"err"}},
-		{"a panic with nothing", fault.Panic(nil), []string{"message"}},
 		{"a negative time-out", fault.Timeout(-1), []string{"duration"}},
 		{"a negative wait for a lost reply", fault.LoseReplyAfter(-1), []string{"duration"}},
 		{"once is not again", fault.Repeat(1), []string{"times"}},
@@ -138,6 +137,7 @@ func TestBadParameters(t *testing.T) {
 		{"a spike every time is a delay", fault.Spike(0, 1, 1), []string{"share"}},
 		{"a spike of no number", fault.Spike(0, 1, nan), []string{"share"}},
 		{"no degradation", fault.RampUp(0, -1), []string{"step", "most"}},
+		{"no slow degradation", fault.RampUpWith(0, 0), []string{"most", "over"}},
 		{"no tool", fault.ToolRemoved(), []string{"tools"}},
 		{"a tool without a name", fault.ToolRemoved("a", ""), []string{"tools"}},
 		{"lost before it was sent", fault.LoseRequest(-1), []string{"duration"}},
@@ -153,13 +153,13 @@ func TestBadParameters(t *testing.T) {
 		{"no item to malform", fault.MalformItem(-1), []string{"after"}},
 		{"an end before the beginning", fault.EndAfter(-1), []string{"after"}},
 		{"nothing to reorder", fault.ReorderItems(1), []string{"window"}},
-		{"no calls at all", fault.CallBudget(0), []string{"limit"}},
-		{"no usage", fault.TokenBudget(1, ""), []string{"usage"}},
-		{"no price", fault.CostBudget(nan, 0, 0, fault.OpenAIUsage), []string{"limit", "outputPrice"}},
-		{"prices of no numbers", fault.CostBudget(1, nan, nan, fault.OpenAIUsage), []string{"inputPrice", "outputPrice"}},
-		{"a reward", fault.CostBudget(1, -1, 2, fault.OpenAIUsage), []string{"inputPrice"}},
-		{"no time", fault.TimeBudget(0), []string{"limit"}},
-		{"no memory", fault.MemoryBudget(-1), []string{"limit"}},
+		{"no calls at all", fault.CallBudget(0, -1), []string{"limit", "refill"}},
+		{"no usage", fault.TokenBudget(1, "", 0), []string{"usage"}},
+		{"no price", fault.CostBudget(nan, 0, 0, fault.OpenAIUsage, 0), []string{"limit", "outputPrice"}},
+		{"prices of no numbers", fault.CostBudget(1, nan, nan, fault.OpenAIUsage, 0), []string{"inputPrice", "outputPrice"}},
+		{"a reward", fault.CostBudget(1, -1, 2, fault.OpenAIUsage, 0), []string{"inputPrice"}},
+		{"no time", fault.TimeBudget(0, 0), []string{"limit"}},
+		{"no memory", fault.MemoryBudget(-1, 0), []string{"limit"}},
 		{"nobody at all", fault.ConcurrencyLimit(0), []string{"limit"}},
 		{"no rate", fault.RateLimit(0, 0), []string{"limit", "per"}},
 		{"down without an error", fault.As("guardrail_down", fault.Fail(nil)), []string{"err"}},
@@ -216,4 +216,29 @@ func TestPageShowsTheExample(t *testing.T) {
 		pieces = append(pieces, block[1])
 	}
 	assert.Equal(t, string(example), strings.Join(pieces, "\n"))
+}
+
+// Run by hand, with no call behind it, a fault does to the one who runs it
+// what it would do to a caller.
+func TestTriggeredByHand(t *testing.T) {
+	for _, r := range catalogue() {
+		t.Run(r.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				in := chaos.NewInjector(1, nil)
+				require.NoError(t, in.Register(chaos.Rule{Name: "by hand", Target: target, Fault: r.fault}))
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				spent := took(func() {
+					defer func() { assert.Equal(t, r.panics, recover() != nil) }()
+					fired, err := in.InjectNow(ctx, "by hand")
+					assert.True(t, fired)
+					for _, want := range r.is {
+						assert.ErrorIs(t, err, want)
+					}
+					assert.Equal(t, r.is != nil, err != nil)
+				})
+				assert.LessOrEqual(t, max(r.lo, r.spent), spent)
+			})
+		})
+	}
 }

@@ -22,6 +22,7 @@ func TestGrowingLatency(t *testing.T) {
 		want  []time.Duration // of calls a second apart
 	}{
 		{"with every call, up to the most", fault.RampUp(100*ms, 250*ms), []time.Duration{100 * ms, 200 * ms, 250 * ms, 250 * ms}},
+		{"with time, up to the most", fault.RampUpWith(300*ms, 3*time.Second), []time.Duration{0, 100 * ms, 210 * ms, 300 * ms}},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

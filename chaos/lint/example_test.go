@@ -33,7 +33,7 @@ func ExamplePlan() {
 // Whatever a description says, reading it ends well.
 func FuzzDescription(f *testing.F) {
 	for _, w := range []chaos.When{when.All(when.Prob(0), when.Nth(1, 2)), when.Between(1, 2), when.Exactly(when.Coord{Target: "t", Key: 1}),
-		when.Stages(when.Stage{When: when.First(1)}), when.Late(math.MaxInt)} {
+		when.Stages(when.Stage{Calls: 2, When: when.First(1)}), when.Late(math.MaxInt)} {
 		d := w.(chaos.Described).Describe()
 		f.Add(d.Kind, []byte(d.Params))
 	}

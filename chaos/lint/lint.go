@@ -123,16 +123,19 @@ func (p part) counts() bool {
 	var in struct {
 		Parts  []part `json:"parts"`
 		Stages []struct {
-			When part `json:"when"`
+			Calls int  `json:"calls"`
+			When  part `json:"when"`
 		} `json:"stages"`
 	}
 	if len(p.Params) > 0 && json.Unmarshal(p.Params, &in) != nil {
 		return false // it is no trigger of package when
 	}
 	for _, s := range in.Stages {
-		in.Parts = append(in.Parts, s.When)
+		if s.Calls > 0 || s.When.counts() {
+			return true
+		}
 	}
-	return slices.ContainsFunc(in.Parts, part.counts) || slices.ContainsFunc(when.Rows(), func(r *catalog.Row) bool {
+	return len(in.Stages) == 0 && slices.ContainsFunc(when.Rows(), func(r *catalog.Row) bool {
 		return r.Kind == p.Kind && r.Order == catalog.Sequential
-	})
+	}) || slices.ContainsFunc(in.Parts, part.counts)
 }

@@ -93,6 +93,7 @@ func (w told) Describe() chaos.Description { return w.d }
 // Package when holds that Counts knows all of its triggers. Parameters that do not read are left alone.
 func TestCounts(t *testing.T) {
 	assert.True(t, lint.Counts(when.Stages(when.Stage{When: when.Nth(1)})), "one stage counts")
+	assert.True(t, lint.Counts(when.Stages(when.Stage{Calls: 1, When: when.Always()})), "the stages do")
 	for _, d := range []chaos.Description{
 		{}, {Kind: "sunspots", Params: json.RawMessage(`{"p":0}`)}, {Kind: "all"}, {Kind: "not", Params: json.RawMessage(`[]`)},
 		{Kind: "nth", Params: json.RawMessage(`{"parts":1}`)}, {Kind: "all", Params: json.RawMessage(`{"parts":[{"kind":"sunspots","params":{"n":"x"}}]}`)},

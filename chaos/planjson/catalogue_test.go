@@ -223,6 +223,7 @@ func catalogue() []catalogued {
 		{"timing", "latency, exponential", "tools", chaos.Rule{Target: "orders.get", Fault: fault.Exponential(2 * time.Second)}},
 		{"timing", "latency, spike", "tools", chaos.Rule{Target: "orders.get", Fault: fault.Spike(100*time.Millisecond, 30*time.Second, 0.2)}},
 		{"timing", "latency, degrading by call", "tools", chaos.Rule{Target: "orders.get", Fault: fault.RampUp(time.Second, 10*time.Second)}},
+		{"timing", "latency, degrading over time", "slow tools", chaos.Rule{Target: "orders.get", Fault: fault.RampUpWith(10*time.Second, time.Hour)}},
 		{"timing", "late result after the caller gave up", "slow tools", chaos.Rule{Target: "orders.{refund,get}", Fault: fault.LateResult("orders.refund", 5*time.Second, 40*time.Second)}},
 		{"timing", "delayed visibility", "tools", chaos.Rule{Target: "orders.*", Fault: fault.DelayedVisibility("orders.refund", time.Minute, nil)}},
 		{"omission", "dropped call", "tools", chaos.Rule{Target: "orders.refund", Fault: fault.LoseRequest(10 * time.Second)}},
@@ -242,10 +243,10 @@ func catalogue() []catalogued {
 		{"llm", "drift, tone", "model", chaos.Rule{Target: model, Fault: chaoshttp.DriftCompletion(chaoshttp.DriftTone)}},
 		{"llm", "spoiled content", "model", chaos.Rule{Target: model, Fault: chaoshttp.SpoilCompletion(chaoshttp.PartContent, chaoshttp.SpoilTruncate)}},
 		{"llm", "spoiled tool arguments", "model", chaos.Rule{Target: model, Fault: chaoshttp.SpoilCompletion(chaoshttp.PartArguments, chaoshttp.SpoilSchema)}},
-		{"resource", "budget of tokens", "others", chaos.Rule{Target: "chat", Fault: fault.TokenBudget(30, fault.OpenAIUsage)}},
-		{"resource", "budget of cost", "others", chaos.Rule{Target: "chat", Fault: fault.CostBudget(0.0001, 2.5, 10, fault.OpenAIUsage)}},
-		{"resource", "budget of tokens at the model's endpoint", "model", chaos.Rule{Target: "POST api.openai.com/*", Fault: fault.TokenBudget(30, fault.OpenAIUsage)}},
-		{"resource", "budget of cost at the model's endpoint", "model", chaos.Rule{Target: "POST api.openai.com/*", Fault: fault.CostBudget(0.0002, 2.5, 10, fault.OpenAIUsage)}},
-		{"resource", "budget of time", "crowd", chaos.Rule{Target: "{jobs,report}", Fault: fault.TimeBudget(3 * time.Second)}},
+		{"resource", "budget of tokens", "others", chaos.Rule{Target: "chat", Fault: fault.TokenBudget(30, fault.OpenAIUsage, 0)}},
+		{"resource", "budget of cost", "others", chaos.Rule{Target: "chat", Fault: fault.CostBudget(0.0001, 2.5, 10, fault.OpenAIUsage, 0)}},
+		{"resource", "budget of tokens at the model's endpoint", "model", chaos.Rule{Target: "POST api.openai.com/*", Fault: fault.TokenBudget(30, fault.OpenAIUsage, 0)}},
+		{"resource", "budget of cost at the model's endpoint", "model", chaos.Rule{Target: "POST api.openai.com/*", Fault: fault.CostBudget(0.0002, 2.5, 10, fault.OpenAIUsage, 0)}},
+		{"resource", "budget of time", "crowd", chaos.Rule{Target: "{jobs,report}", Fault: fault.TimeBudget(3*time.Second, 0)}},
 	}
 }

@@ -54,11 +54,11 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		{"a parameter of another form", string(oneRule(`{"kind":"always"}`, `{"kind":"latency","params":{"distribution":"fixed","duration":"1s","mean":"2s"}}`)),
 			[]string{`/rules/0/fault/params/mean: unknown field "2s"; allowed: to be left out`}},
 		{"parameters of a choice that was left out", string(oneRule(`{"kind":"always"}`, `{"kind":"latency","params":{"mean":"5s"}}`)),
-			[]string{`/rules/0/fault/params/distribution: bad value; allowed: one of fixed, uniform, normal, exponential, spike, degrading`}},
+			[]string{`/rules/0/fault/params/distribution: bad value; allowed: one of fixed, uniform, normal, exponential, spike, degrading, degrading_over`}},
 		{"one of them beside a duration", string(oneRule(`{"kind":"always"}`, `{"kind":"latency","params":{"duration":"1s","share":0.5}}`)),
 			[]string{`/rules/0/fault/params/distribution: bad value; allowed: one of fixed,`}},
 		{"an unknown choice", string(oneRule(`{"kind":"always"}`, `{"kind":"latency","params":{"distribution":"norml","mean":"2s"}}`)),
-			[]string{`/params/distribution: bad value "norml"; allowed: one of fixed, uniform, normal, exponential, spike, degrading; did you mean normal?`}},
+			[]string{`/params/distribution: bad value "norml"; allowed: one of fixed, uniform, normal, exponential, spike, degrading, degrading_over; did you mean normal?`}},
 		{"a duration without a unit", string(oneRule(`{"kind":"since","params":{"from":"10"}}`, `{"kind":"lost_reply","params":{"duration":10}}`)),
 			[]string{`/when/params/from: bad value "10"; allowed: a duration such as "1.5s"`, `/fault/params/duration: wrong type a number`}},
 		{"numbers of other types", string(oneRule(`{"kind":"first","params":{"n":1.5}}`, `{"kind":"duplicate","params":{"times":"2"}}`)),
@@ -168,7 +168,7 @@ func TestOwnKinds(t *testing.T) {
 		Names map[string]string `json:"names,omitempty"`
 	}
 	o := &planjson.Options{Rows: []*catalog.Row{
-		catalog.Fault(catalog.Row{Kind: "slow_shop", Doc: "The shop is slow.", Example: `{"wait":"1s"}`}, func(p params) chaos.Fault { return slowShop{p.Wait} }),
+		catalog.Fault(catalog.Row{Kind: "slow_shop", Doc: "The shop is slow."}, func(p params) chaos.Fault { return slowShop{p.Wait} }),
 		catalog.Trigger(catalog.Row{Kind: "rain", Doc: "It rains."}, func(struct{}) chaos.When { panic("no umbrella") }),
 	}}
 	plan, err := planjson.Decode(oneRule(`{"kind":"always"}`, `{"kind":"slow_shop","params":{"wait":"90s"}}`), o)
@@ -179,14 +179,6 @@ func TestOwnKinds(t *testing.T) {
 	_, err = planjson.Decode(oneRule(`{"kind":"rain"}`, `{"kind":"slow_shop","params":{"wait":"-1s"}}`), o)
 	assert.ErrorContains(t, err, `/fault/params/wait: bad value "-1s"; allowed: patience`)
 	assert.ErrorContains(t, err, `/when/params: bad value: making it panicked: no umbrella`)
-
-	kinds, err := planjson.Kinds(&planjson.Options{Rows: o.Rows[:1]})
-	require.NoError(t, err)
-	last := kinds[len(kinds)-1]
-	assert.Equal(t, "The shop is slow.", last.Doc)
-	assert.Equal(t, catalog.Parameter{Name: "wait", Allowed: "patience"}, last.Parameters[0])
-	_, err = planjson.Kinds(o)
-	assert.ErrorContains(t, err, "planjson: /rain/params: bad value: making it panicked", "its example is not one")
 
 	o.Rows = append(o.Rows, o.Rows[0], &catalog.Row{},
 		catalog.Fault(catalog.Row{Kind: "odd"}, func(struct{ C chan int }) chaos.Fault { return nil }))
@@ -257,11 +249,11 @@ func TestProblemsOfRulesHaveTheirPlaces(t *testing.T) {
 }
 
 // partOf is a row's example as a part of a plan.
-func partOf(r *catalog.Row) string { return fmt.Sprintf(`{"kind":%q,"params":%s}`, r.Kind, r.Example) }
+func partOf(r planjson.Row) string { return fmt.Sprintf(`{"kind":%q,"params":%s}`, r.Name, r.Example) }
 
 // documentOf is a plan of the row's example.
-func documentOf(r *catalog.Row) []byte {
-	if r.IsTrigger() {
+func documentOf(r planjson.Row) []byte {
+	if r.Trigger {
 		return oneRule(partOf(r), `{"kind":"hang"}`)
 	}
 	return oneRule(`{"kind":"always"}`, partOf(r))
@@ -270,11 +262,11 @@ func documentOf(r *catalog.Row) []byte {
 // Whatever the plan: rules of any kinds, triggers within each other, and all
 // that a rule has besides.
 func TestDecodeAndEncodeAreInverse(t *testing.T) {
-	var triggers, faults []*catalog.Row
-	for _, r := range planjson.Rows() {
+	var triggers, faults []planjson.Row
+	for _, r := range planjson.KindRows() {
 		switch {
-		case r.HoldsCode():
-		case r.IsTrigger():
+		case r.Held:
+		case r.Trigger:
 			triggers = append(triggers, r)
 		default:
 			faults = append(faults, r)
@@ -329,7 +321,7 @@ func describe(v any) chaos.Description {
 // FuzzDecode: the decoder never panics, and what it takes can be written and
 // read again as the same.
 func FuzzDecode(f *testing.F) {
-	for _, r := range planjson.Rows() {
+	for _, r := range planjson.KindRows() {
 		f.Add(documentOf(r))
 	}
 	f.Add([]byte(`{"seed":7,"rules":[],"$schema":"x"}`))

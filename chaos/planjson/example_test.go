@@ -44,7 +44,7 @@ func ExampleDecode_mistakes() {
 	}`), nil)
 	fmt.Println(err)
 	// Output:
-	// planjson: /rules/0/when/kind: unknown kind "probability"; allowed: did you mean prob? One of after, all, always, any, args, between, burst, early, every, exactly, first, flapping, gilbert_elliott, intermittent, lane, late, markov, mid, not, nth, prob, since, stages, turn
+	// planjson: /rules/0/when/kind: unknown kind "probability"; allowed: did you mean prob? One of after, all, always, any, args, between, burst, early, every, exactly, first, flapping, gilbert_elliott, intermittent, lane, late, markov, mid, not, nth, prob, since, stages, turn, turn_between
 	// planjson: /rules/0/cooldown: unknown field; allowed: one of name, target, when, fault, limit, coolDown, group, layer; did you mean coolDown?
 	// planjson: /rules/1/fault/params/duration: bad value "-2s"; allowed: a duration of more than 0: a delay of nothing is no fault
 }

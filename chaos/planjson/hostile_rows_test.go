@@ -51,15 +51,33 @@ func TestRowsThatCannotBeRead(t *testing.T) {
 		want string
 	}{
 		{"no struct", rowFor[int](), "int is not a struct"},
+		{"a pointer", rowFor[*counted](), "*planjson_test.counted is not a struct"},
+		{"a map", rowFor[map[string]int](), "map[string]int is not a struct"},
+		{"an interface", rowFor[any](), "interface {} is not a struct"},
 		{"a struct within itself", rowFor[recursive](), "next: planjson_test.recursive contains itself"},
 		{"an embedded pointer", rowFor[struct{ *Counted }](), "Counted: only a struct can be embedded"},
+		{"an embedded number", rowFor[struct{ time.Duration }](), "Duration: only a struct can be embedded"},
+		{"an embedded fault", rowFor[struct{ chaos.Fault }](), "Fault: only a struct can be embedded"},
 		{"one name twice", rowFor[struct {
 			A int `json:"n"`
 			N int
 		}](), "n: two fields have this name"},
+		{"the name of an embedded field", rowFor[struct {
+			counted
+			B int `json:"n"`
+		}](), "n: two fields have this name"},
+		{"a struct of another package", rowFor[struct {
+			At time.Time `json:"at"`
+		}](), "at: time.Time has no exported fields"},
+		{"a pointer to a pointer", rowFor[struct {
+			N **int `json:"n"`
+		}](), "n: **int is a pointer to a pointer"},
 		{"a misspelled bound", rowFor[struct {
 			N int `json:"n" bounds:"mni=1"`
 		}](), `n: bounds: "mni=1" is unknown; allowed: min=…, over=…, max=…, enum=a|b`},
+		{"a bound that is no number", rowFor[struct {
+			N int `json:"n" bounds:"min=one"`
+		}](), `n: bounds: "one" is no number; allowed: a number, or of a duration such as 1ms`},
 		{"a bound of a struct in a list", rowFor[struct {
 			L []struct {
 				N int `json:"n" bounds:"min=x"`

@@ -255,34 +255,34 @@ func held() map[string]any {
 }
 
 // built is the fault or trigger of a row's example.
-func built(t *testing.T, r *catalog.Row) chaos.Description {
+func built(t *testing.T, r planjson.Row) chaos.Description {
 	t.Helper()
-	v := held()[r.Kind]
-	if !r.HoldsCode() {
+	v := held()[r.Name]
+	if !r.Held {
 		plan, err := planjson.Decode(documentOf(r), nil)
-		require.NoError(t, err, r.Kind)
-		if v = plan.Rules()[0].Fault; r.IsTrigger() {
+		require.NoError(t, err, r.Name)
+		if v = plan.Rules()[0].Fault; r.Trigger {
 			v = plan.Rules()[0].When
 		}
 	}
-	require.NotNil(t, v, r.Kind)
+	require.NotNil(t, v, r.Name)
 	return v.(chaos.Described).Describe()
 }
 
 // pattern is what a trigger's example matches of some calls: of its own lane,
 // turn and arguments where it asks for them.
-func pattern(t *testing.T, r *catalog.Row) (marks string) {
+func pattern(t *testing.T, r planjson.Row) (marks string) {
 	o := &planjson.Options{Triggers: []chaos.When{held()["args"].(chaos.When)}}
 	plan, err := planjson.Decode(oneRule(partOf(r), `{"kind":"error","params":{"message":"down"}}`), o)
 	require.NoError(t, err)
-	plan, err = chaos.NewPlan(4, chaos.Rule{Name: r.Kind, Target: "refund", When: plan.Rules()[0].When, Fault: plan.Rules()[0].Fault})
+	plan, err = chaos.NewPlan(4, chaos.Rule{Name: r.Name, Target: "refund", When: plan.Rules()[0].When, Fault: plan.Rules()[0].Fault})
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		call := chaos.WrapWith("refund", func(context.Context, int) (int, error) { return 0, nil },
 			&chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) + 10 }})
 		ctx := chaos.NewContext(t.Context(), plan.Injector("pattern", nil))
 		for n := range 16 {
-			ctx := chaos.WithTurn(chaos.WithLane(ctx, map[bool]string{true: "worker-1"}[r.Kind == "lane"]), n/3)
+			ctx := chaos.WithTurn(chaos.WithLane(ctx, map[bool]string{true: "worker-1"}[r.Name == "lane"]), n/3)
 			if _, err := call(ctx, n%8); err != nil {
 				marks += "x"
 			} else {
@@ -291,7 +291,7 @@ func pattern(t *testing.T, r *catalog.Row) (marks string) {
 			time.Sleep(10 * time.Second)
 		}
 	})
-	require.Contains(t, marks, "x", "the example of %s matches", r.Kind)
+	require.Contains(t, marks, "x", "the example of %s matches", r.Name)
 	return marks
 }
 
@@ -318,20 +318,17 @@ func TestSummaryOfPagesIsTrue(t *testing.T) {
 // The pages list every kind as it is in the code.
 func TestPagesAreTrue(t *testing.T) {
 	var faults, triggers strings.Builder
-	seen := map[string]bool{}
 	fmt.Fprint(&faults, "| kind | what happens | Go | parameters, an example | layer | class | visibility | persistence | effect |\n|---|---|---|---|---|---|---|---|---|\n")
 	fmt.Fprint(&triggers, "| kind | which calls | Go | parameters, an example | of 16 calls, one every 10 s |\n|---|---|---|---|---|\n")
-	for _, r := range planjson.Rows() {
+	for _, r := range planjson.KindRows() {
 		d := built(t, r)
-		require.Equal(t, r.Kind, d.Kind)
-		require.False(t, seen[fmt.Sprint(r.IsTrigger(), r.Kind)], "%s is there twice", r.Kind)
-		seen[fmt.Sprint(r.IsTrigger(), r.Kind)] = true
+		require.Equal(t, r.Name, d.Kind)
 		example := r.Example
-		if r.HoldsCode() {
+		if r.Held {
 			example += " (the function is handed over)"
 		}
-		row := fmt.Sprintf("| %s | %s | %s | %s |", code(r.Kind), cell(r.Doc), code(r.Go), strings.Replace(code(example), " (the function is handed over)`", "`, with its function in `Options`", 1))
-		if r.IsTrigger() {
+		row := fmt.Sprintf("| %s | %s | %s | %s |", code(r.Name), cell(r.Doc), code(r.Code), strings.Replace(code(example), " (the function is handed over)`", "`, with its function in `Options`", 1))
+		if r.Trigger {
 			fmt.Fprintln(&triggers, row, code(pattern(t, r)), "|")
 			continue
 		}
@@ -355,30 +352,61 @@ func TestPlansOnPagesAreRead(t *testing.T) {
 	}
 }
 
+type locks struct {
+	Shut int `json:"shut" bounds:"min=1,max=3" doc:"locks that are shut"`
+}
+
+// door is a fault of the user's that leaves the bounds to its row.
+type door struct {
+	chaos.Fault
+	row *catalog.Row
+	locks
+}
+
+func (d door) Describe() chaos.Description { return d.row.Describe(d.locks) }
+
+func TestKindsOfYourOwn(t *testing.T) {
+	row := func(example string) *planjson.Options {
+		var r *catalog.Row
+		r = catalog.Fault(catalog.Row{Kind: "shut", Doc: "The door is shut.", Go: "shut(n)", Example: example},
+			func(p locks) chaos.Fault { return door{fault.Hang(), r, p} })
+		return &planjson.Options{Rows: []*catalog.Row{r}}
+	}
+	kinds, err := planjson.Kinds(row(`{"shut":2}`))
+	require.NoError(t, err)
+	last := kinds[len(kinds)-1]
+	assert.Equal(t, "The door is shut.", last.Doc)
+	assert.Equal(t, []catalog.Parameter{{Name: "shut", Doc: "locks that are shut", Allowed: "an integer from 1 to 3"}}, last.Parameters)
+
+	_, err = planjson.Kinds(row(`{"shut":4}`))
+	assert.ErrorContains(t, err, `planjson: /shut/params/shut: bad value 4; allowed: an integer from 1 to 3`)
+}
+
 // What chaostest cannot see from where it stands.
 var beyondTheChecks = map[string]string{
-	"rate_limit": "its error tells a time, which the watchdog of the checks moves by nanoseconds",
+	"call_budget": "its error tells a time, which the watchdog of the checks moves by nanoseconds",
+	"rate_limit":  "its error tells a time",
 }
 
 // What comes out of a document keeps the rules for faults and triggers, as
 // package chaostest checks them.
 func TestEveryKindKeepsTheRules(t *testing.T) {
-	for _, r := range planjson.Rows() {
-		if r.HoldsCode() || beyondTheChecks[r.Kind] != "" {
+	for _, r := range planjson.KindRows() {
+		if r.Held || beyondTheChecks[r.Name] != "" {
 			continue
 		}
-		t.Run(r.Kind, func(t *testing.T) {
+		t.Run(r.Name, func(t *testing.T) {
 			plan, err := planjson.Decode(documentOf(r), nil)
 			require.NoError(t, err)
 			rule := plan.Rules()[0]
 			synctest.Test(t, func(t *testing.T) {
-				if r.IsTrigger() {
+				if r.Trigger {
 					assert.NoError(t, chaostest.When(rule.When, nil))
 					return
 				}
 				assert.NoError(t, chaostest.Fault(rule.Fault, &chaostest.FaultOptions{
-					IgnoresContext: r.Kind == "ignored_cancellation",
-					LosesErrors:    r.Kind == "duplicate" || r.Kind == "delivered_twice" || r.Kind == "message_storm",
+					IgnoresContext: r.Name == "ignored_cancellation",
+					LosesErrors:    r.Name == "duplicate" || r.Name == "delivered_twice" || r.Name == "message_storm",
 				}))
 			})
 		})

@@ -206,7 +206,7 @@ func agentDisruptBench() []classified {
 		{"wrong data", "tools", 4, 4, one("orders.get", nil, lies.WrongNumber(0.3, "$.total"))},
 		{"intermittent", "long service", 1, 8, one(theService, when.Prob(0.3), chaoshttp.Status(503, nil))},
 		{"flapping", "slow tools", 2, 2, one("orders.get", when.Flapping(40*time.Second, time.Minute), fault.Fail(fault.ErrUnavailable))},
-		{"quota exhausted", "tools", 5, 6, []chaos.Rule{{Target: "orders.*", Fault: fault.CallBudget(3)}}},
+		{"quota exhausted", "tools", 5, 6, []chaos.Rule{{Target: "orders.*", Fault: fault.CallBudget(3, 0)}}},
 		{"auth expiry", "tools", 2, 2, one("orders.get", when.After(2), fault.AuthExpired())},
 		{"cascading", "tools", 5, 7, []chaos.Rule{
 			{Target: "orders.*", Group: "cascade", When: when.Burst(3, 2), Fault: fault.Delay(5 * time.Second)},
@@ -275,7 +275,7 @@ func mcpFaults() []classified {
 		{"session (65): it is not known any more", "long service", 10, 10, []chaos.Rule{{Target: theService, Group: "session", When: when.After(2), // over all paths together
 			Fault: chaoshttp.Status(404, &chaoshttp.StatusOptions{Body: `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"}}`})}}},
 		{"session: the server ends it", "long service", 3, 3, []chaos.Rule{{Target: theService, Group: "session", When: when.Burst(4, 3), Fault: chaoshttp.HangUp()}}},
-		{"resource (58): memory runs out", "tools", 4, 7, one(everyTool, nil, fault.MemoryBudget(400))},
+		{"resource (58): memory runs out", "tools", 4, 7, one(everyTool, nil, fault.MemoryBudget(400, 0))},
 		{"resource: the disk is full", "tools", 4, 4, one(refund, nil, fault.DiskFull())},
 		{"resource: too many calls", "tools", 5, 6, one(everyTool, nil, fault.RateLimit(3, time.Minute))},
 		{"security (54): a description has instructions", "tools", 1, 1, one(chaos.ListTarget, nil, lies.PoisonTool(get))},

@@ -99,7 +99,7 @@ var since = &catalog.Match[beginning]{
 // documentation. The caller may keep and change the list and the rows: they are
 // copies.
 func Rows() []*catalog.Row {
-	return catalog.List(always, probable, nth, first, after, every, between, since, exactly, lane, turn,
+	return catalog.List(always, probable, nth, first, after, every, between, since, exactly, lane, turn, turnBetween,
 		all, anyOf, not, burst, intermittent, flapping, markov, gilbertElliott, early, mid, late,
 		stages, args)
 }

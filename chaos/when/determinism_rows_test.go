@@ -188,6 +188,7 @@ func faultClaims() (rows []claimed) {
 
 	drawn("Spike", fault.Spike(0, 20*ms, 0.5))
 	add(sequential, "RampUp", fault.RampUp(ms, 50*ms), half, shape{})
+	add(timed, "RampUpWith", fault.RampUpWith(50*ms, time.Minute), half, shape{})
 	drawn("ToolRemoved", fault.ToolRemoved("orders"))
 
 	ordered("SilentNoOp", fault.SilentNoOp())

@@ -61,7 +61,8 @@ func claims() []claimed {
 		trigger("when.All", independent, when.All(half, half)),
 		trigger("when.Any", independent, when.Any(when.Prob(0.2), when.Prob(0.2))),
 		trigger("when.Not", independent, when.Not(half)),
-		trigger("when.Stages", timed, when.Stages(when.Stage{For: 2 * time.Second, When: when.Prob(0.1)}, when.Stage{When: half})),
+		trigger("when.Stages", sequential, when.Stages(when.Stage{Calls: 2, When: half}, when.Stage{When: when.Every(2)})),
+		trigger("when.Stages by the clock", timed, when.Stages(when.Stage{For: 2 * time.Second, When: when.Prob(0.1)}, when.Stage{When: half})),
 		trigger("when.All with a part that counts", sequential, when.All(when.Prob(0.7), when.First(4))),
 		trigger("when.Any with a part that looks at the clock", timed, when.Any(when.Prob(0.1), when.Since(2*time.Second))),
 

@@ -17,9 +17,9 @@
 // look at what a call is, not at when it comes. [Nth], [First], [After], [Every],
 // [Burst], [Intermittent], [Early], [Mid], [Late], [Markov] and
 // [GilbertElliott] count the calls of one lane to one target, and repeat if the lane
-// is sequential; see [chaos.WithLane]. [Between], [Since], [Flapping] and [Stages] look
-// at the clock, and repeat in virtual time. The full table, each row tested against its
-// claim, is docs/reference/determinism.md.
+// is sequential; see [chaos.WithLane]. [Between], [Since] and [Flapping] look at the
+// clock, and repeat in virtual time. [Stages] does one or the other. The full table,
+// each row tested against its claim, is docs/reference/determinism.md.
 //
 // A rule of a group ([chaos.Rule.Group]) sees the calls of its lane to all
 // targets of the group as one sequence: it counts those, and its triggers see

@@ -45,6 +45,16 @@ func ExampleAll() {
 	// Output: [3 4 6]
 }
 
+// A deployment goes wrong by degrees, and is rolled back.
+func ExampleStages() {
+	matched(when.Stages(
+		when.Stage{Calls: 2, When: when.Prob(0)},
+		when.Stage{Calls: 3, When: when.Every(2)},
+		when.Stage{Calls: 1, When: when.Always()},
+	))
+	// Output: [4 6]
+}
+
 // failures prints, call by call, which of two targets failed.
 func failures(calls string, rules ...chaos.Rule) {
 	plan, err := chaos.NewPlan(3, rules...)

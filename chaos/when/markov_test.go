@@ -25,8 +25,8 @@ import (
 func forwards(enter, leave float64, from chaos.Call, calls int) (down []bool) {
 	state := false
 	for n := range uint64(calls) {
-		from.Key, from.Occurrence, from.Ordinal = 0, n, n
-		u := from.Draw(when.DrawStep)
+		from.Key = 0
+		u := from.At(n, n).Draw(when.DrawStep)
 		switch {
 		case n%when.Block == 0:
 			state = u < enter/(enter+leave)
@@ -54,8 +54,8 @@ func TestMarkovWalksBackToTheChain(t *testing.T) {
 		calls := rapid.SampledFrom([]int{1, 20, 300, when.Block + 50}).Draw(t, "calls")
 		w, want := when.Markov(enter, leave), forwards(enter, leave, cell, calls)
 		for _, n := range rapid.SliceOfN(rapid.IntRange(0, calls-1), 1, 30).Draw(t, "asked") {
-			c := cell
-			c.Key, c.Occurrence, c.Ordinal = rapid.Uint64().Draw(t, "key"), rapid.Uint64().Draw(t, "occurrence"), uint64(n)
+			c := cell.At(rapid.Uint64().Draw(t, "occurrence"), uint64(n))
+			c.Key = rapid.Uint64().Draw(t, "key")
 			if got := w.Match(c); got != want[n] {
 				t.Fatalf("call %d is down: %v; in the chain: %v", n, got, want[n])
 			}
@@ -109,6 +109,20 @@ func TestMarkovRates(t *testing.T) {
 			assert.InEpsilon(t, 1/c.leave, burst, 0.1, "mean burst")
 			assert.InEpsilon(t, 1/c.enter, pause, 0.1, "mean pause")
 		})
+	}
+}
+
+// The first call already has the share of the long run.
+func TestMarkovIsStationaryFromTheStart(t *testing.T) {
+	const cells = 20_000
+	for _, n := range []uint64{0, 1, 7, when.Block} {
+		matched := 0.0
+		for cell := range cells {
+			if when.Markov(0.1, 0.3).Match(chaos.Call{Cell: fmt.Sprint(cell), Ordinal: n, Occurrence: n}) {
+				matched++
+			}
+		}
+		assert.InDelta(t, 0.25, matched/cells, 4*0.5/math.Sqrt(cells), "call %d", n)
 	}
 }
 
@@ -229,6 +243,30 @@ func draws(t *rapid.T, seed uint64, others bool, rules ...chaos.Rule) (drawn []i
 	return drawn
 }
 
+// The injector, which decides a bare probability by itself, and the trigger
+// agree on every call, also at the edges.
+func TestProbabilityAgreesWithMatch(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := rapid.OneOf(rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{0, 0x1p-53, 0.5, 1 - 0x1p-53, 1})).Draw(t, "p")
+		w := when.Prob(p)
+		if got := w.(chaos.Probabilistic).Probability(); got != p {
+			t.Fatalf("Probability is %v, want %v", got, p)
+		}
+		seed := rapid.Uint64().Draw(t, "seed")
+		rule := chaos.Rule{Name: "watched", Target: "orders", When: w, Fault: fault.Fail(fault.ErrInternal)}
+		known := draws(t, seed, false, rule)
+		rule.When = opaque{w}
+		if asked := draws(t, seed, false, rule); !slices.Equal(known, asked) {
+			t.Fatalf("at %v the injector draws %v, Match %v", p, known, asked)
+		}
+	})
+}
+
+// opaque hides what a trigger is.
+type opaque struct{ w chaos.When }
+
+func (o opaque) Match(c chaos.Call) bool { return o.w.Match(c) }
+
 //go:noinline
 func bare(_ context.Context, n int) (int, error) { return n + 1, nil }
 
@@ -264,6 +302,27 @@ func BenchmarkTrigger(b *testing.B) {
 	}
 }
 
+func TestStagesOfCalls(t *testing.T) {
+	never, always := when.Prob(0), when.Always()
+	for _, c := range []struct {
+		why  string
+		list []when.Stage
+		want []int
+	}{
+		{"calm, then down, then over", []when.Stage{{Calls: 3, When: never}, {Calls: 4, When: always}}, []int{4, 5, 6, 7}},
+		{"the last for good", []when.Stage{{Calls: 8, When: never}, {When: always}}, []int{9, 10}},
+		{"a single one for good", []when.Stage{{When: always}}, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+		{"counting from the stage's beginning", []when.Stage{{Calls: 4, When: when.Nth(1)}, {Calls: 4, When: when.Nth(1, 3)}}, []int{1, 5, 7}},
+		{"stages within a stage", []when.Stage{{Calls: 2, When: never}, {Calls: 6, When: when.Stages(
+			when.Stage{Calls: 1, When: always}, when.Stage{Calls: 1, When: never}, when.Stage{When: when.Every(2)})}}, []int{3, 6, 8}},
+		{"none at all", nil, nil},
+	} {
+		t.Run(c.why, func(t *testing.T) { assert.Equal(t, c.want, numbers(when.Stages(c.list...))) })
+	}
+	rising := when.Stages(when.Stage{Calls: 4, When: always}, when.Stage{When: never})
+	assert.Equal(t, []int{2, 4}, numbers(when.All(rising, when.Every(2))))
+}
+
 // What goes by the clock, asked once a second. A window is half open: it begins at from
 // and is over at to.
 func TestByTheClock(t *testing.T) {
@@ -280,9 +339,6 @@ func TestByTheClock(t *testing.T) {
 		{"on and off", when.Flapping(2*s, 3*s), "xx...xx.."},
 		{"in stages", when.Stages(when.Stage{For: 2 * s, When: when.Prob(0)}, when.Stage{For: 3 * s, When: when.Always()},
 			when.Stage{For: s, When: when.Prob(0)}, when.Stage{When: when.Since(7 * s)}), "..xxx..xx"},
-		{"in stages that end", when.Stages(when.Stage{For: 2 * s, When: when.Always()}), "xx......."},
-		{"stages within a stage", when.Stages(when.Stage{For: 4 * s, When: when.Stages(when.Stage{For: s, When: when.Always()},
-			when.Stage{When: when.Prob(0)})}, when.Stage{When: when.Every(2)}), "x....x.x."},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -310,22 +366,27 @@ func mark(err error) string {
 // The stages of arguments ask for them, those of coordinates do not.
 func TestStagesPassArgumentsOn(t *testing.T) {
 	even := when.Args("even", func(n int) bool { return n%2 == 0 })
-	w := when.Stages(when.Stage{For: time.Second, When: even}, when.Stage{When: when.Not(even)}).(chaos.ArgsWhen)
-	for n, want := range map[int]bool{0: true, 1: false, 2: true} {
-		assert.Equal(t, want, w.MatchArgs(chaos.Call{}, n), n)
-		assert.Equal(t, !want, w.MatchArgs(chaos.Call{}.AtElapsed(time.Second), n), n)
+	w := when.Stages(when.Stage{Calls: 3, When: even}, when.Stage{When: when.Not(even)})
+	p, err := chaos.NewPlan(1, chaos.Rule{Target: "t", When: w, Fault: fault.Fail(fault.ErrUnavailable)})
+	require.NoError(t, err)
+	ctx := chaos.NewContext(context.Background(), p.Injector("", nil))
+	fn := chaos.Wrap("t", func(_ context.Context, n int) (int, error) { return n, nil })
+	pattern := ""
+	for n := range 6 {
+		_, err := fn(ctx, n)
+		pattern += mark(err)
 	}
+	assert.Equal(t, "x.xx.x", pattern)
 	assert.NotImplements(t, (*chaos.ArgsWhen)(nil), when.Stages(when.Stage{When: when.Prob(1)}))
 }
 
 // The stages draw independently, and so do equal triggers in them.
 func TestStagesDrawIndependently(t *testing.T) {
 	half := when.Prob(0.5)
-	w := when.Stages(when.Stage{For: 1, When: half}, when.Stage{When: half})
+	w := when.Stages(when.Stage{Calls: 1000, When: half}, when.Stage{Calls: 1000, When: half})
 	differ := 0
 	for occurrence := range uint64(400) {
-		c := chaos.Call{Target: "t", Occurrence: occurrence}
-		if w.Match(c) != w.Match(c.AtElapsed(1)) {
+		if w.Match(chaos.Call{Target: "t", Occurrence: occurrence}) != w.Match(chaos.Call{Target: "t", Ordinal: 1000, Occurrence: occurrence}) {
 			differ++
 		}
 	}

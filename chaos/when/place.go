@@ -108,6 +108,25 @@ type turnNumbers struct {
 	N []int `json:"n" bounds:"min=1" allowed:"at least one turn" doc:"turns of the agent"`
 }
 
+// TurnBetween matches the calls in the agent's turns from first to last, both
+// included; first is at most last.
+func TurnBetween(first, last int) chaos.When { return turnBetween.Of(turnRange{first, last}) }
+
+var turnBetween = &catalog.Match[turnRange]{
+	Row: catalog.Row{Kind: "turn_between", Doc: "The calls of a range of turns.", Go: "when.TurnBetween(first, last)",
+		Example: `{"first":2,"last":4}`},
+	Match: func(p turnRange, c chaos.Call) bool { return p.First <= c.Turn && c.Turn <= p.Last },
+}
+
+type turnRange struct {
+	First int `json:"first"`
+	Last  int `json:"last" doc:"not before first"`
+}
+
+func (p turnRange) Check(c *catalog.Check) {
+	c.That(p.First <= p.Last, "last", p.Last, fmt.Sprintf("a turn not before first, which is %d", p.First))
+}
+
 // Args matches the calls whose arguments satisfy pred. The name says in reports
 // what pred looks for. Name and pred are required.
 //

@@ -92,6 +92,9 @@ func TestPlaces(t *testing.T) {
 		{"the default lane", when.Lane(""), false},
 		{"the turn", when.Turn(1, 2), true},
 		{"another turn", when.Turn(0), false},
+		{"turns up to this one", when.TurnBetween(0, 2), true},
+		{"turns from this one", when.TurnBetween(2, 9), true},
+		{"later turns", when.TurnBetween(3, 9), false},
 	} {
 		t.Run(c.why, func(t *testing.T) { assert.Equal(t, c.want, c.when.Match(at)) })
 	}
@@ -170,14 +173,14 @@ func triggers() map[string]chaos.When {
 		"always": when.Always(), "prob": when.Prob(0.5), "nth": when.Nth(4, 7), "first": when.First(3),
 		"after": when.After(3), "every": when.Every(2), "between": when.Between(0, time.Second), "since": when.Since(0),
 		"exactly": when.Exactly(when.Coord{Lane: "a", Target: "t", Key: 1<<63 + 1, Occurrence: 2}),
-		"lane":    when.Lane("", "worker-*"), "turn": when.Turn(1, 2),
+		"lane":    when.Lane("", "worker-*"), "turn": when.Turn(1, 2), "turn_between": when.TurnBetween(1, 2),
 		"args": when.Args("is seven", func(n int) bool { return n == 7 }),
 		"all":  when.All(when.Prob(0.5), when.Not(when.Nth(2)), when.Between(0, time.Second)),
 		"any":  when.Any(when.First(1), when.Lane("a")), "not": when.Not(when.Every(2)),
 		"burst": when.Burst(3, 2), "intermittent": when.Intermittent(2, 3),
 		"flapping": when.Flapping(time.Second, time.Minute), "markov": when.Markov(0.25, 0.5),
 		"gilbert_elliott": when.GilbertElliott(0.25, 0.5, 0.01, 0.9),
-		"stages":          when.Stages(when.Stage{For: time.Minute, When: when.Prob(0.5)}, when.Stage{When: when.First(2)}),
+		"stages":          when.Stages(when.Stage{Calls: 5, When: when.Prob(0.5)}, when.Stage{When: when.First(2)}),
 		"early":           when.Early(9), "mid": when.Mid(9), "late": when.Late(9),
 	}
 }
@@ -324,6 +327,7 @@ func TestBadParameters(t *testing.T) {
 		{"no lane", when.Lane(), []string{"lanes"}},
 		{"a malformed glob", when.Lane("main", "worker-["), []string{"lanes"}},
 		{"no turn", when.Turn(), []string{"n"}},
+		{"turns the wrong way round", when.TurnBetween(3, 2), []string{"last"}},
 		{"no predicate and no name", when.Args[int]("", nil), []string{"name", "pred"}},
 		{"all of nothing", when.All(), []string{"parts"}},
 		{"any of nothing", when.Any(), []string{"parts"}},
@@ -339,9 +343,11 @@ func TestBadParameters(t *testing.T) {
 		{"a chain of no numbers", when.GilbertElliott(math.NaN(), math.NaN(), math.NaN(), 2), []string{"enter", "leave", "good", "bad"}},
 		{"two calls have no thirds", when.Late(2), []string{"calls"}},
 		{"no stage", when.Stages(), []string{"stages"}},
-		{"a stage without a trigger", when.Stages(when.Stage{For: 1}), []string{"stages[0].when"}},
-		{"a stage for good in the middle", when.Stages(when.Stage{When: when.Always()}, when.Stage{For: 1, When: when.Always()}), []string{"stages[0].for"}},
-		{"stages that last less than nothing", when.Stages(when.Stage{For: -1, When: when.Prob(2)}), []string{"stages[0].for", "p"}},
+		{"a stage without a trigger", when.Stages(when.Stage{Calls: 1}), []string{"stages[0].when"}},
+		{"a stage in the middle that lasts for good", when.Stages(when.Stage{When: when.Always()}, when.Stage{When: when.Always()}), []string{"stages[0].calls"}},
+		{"stages by the clock and by calls", when.Stages(when.Stage{For: 1, When: when.Always()}, when.Stage{Calls: 1, When: when.Always()}), []string{"stages[1].calls"}},
+		{"a timed stage for good in the middle", when.Stages(when.Stage{When: when.Always()}, when.Stage{For: 1, When: when.Always()}), []string{"stages[0].for"}},
+		{"stages that last less than nothing", when.Stages(when.Stage{For: -1, Calls: -1, When: when.Prob(2)}), []string{"stages[0].for", "stages[0].calls", "p"}},
 		{"parts with problems of their own", when.Any(when.Prob(2), when.All(when.Nth(0), nil)), []string{"p", "n[0]", "parts[1]"}},
 	} {
 		t.Run(c.why, func(t *testing.T) {
@@ -379,7 +385,7 @@ func TestBadTriggersDoNotPanic(t *testing.T) {
 		when.Lane("["), when.All(), when.Any(nil), when.All(nil),
 		when.Burst(0, -1), when.Burst(-1, 5), when.Intermittent(-1, 1),
 		when.Flapping(math.MaxInt64, math.MaxInt64), when.Flapping(0, 0), when.Markov(math.NaN(), math.NaN()), when.Markov(0, 0),
-		when.Early(0), when.Late(-3), when.Stages(), when.Stages(when.Stage{For: -1}), when.Stages(when.Stage{}),
+		when.Early(0), when.Late(-3), when.Stages(), when.Stages(when.Stage{Calls: -1, For: -1}), when.Stages(when.Stage{}),
 	} {
 		for i := range uint64(4) {
 			assert.False(t, w.Match(chaos.Call{Ordinal: i}), "%T", w)
@@ -431,5 +437,17 @@ type second struct{}
 
 func (second) Match(c chaos.Call) bool          { return c.Ordinal == 1 }
 func (second) MatchOrdinal(ordinal uint64) bool { return ordinal == 1 }
+
+// A trigger that goes by the clock can be asked without an injector.
+func TestElapsedOfACallMadeByHand(t *testing.T) {
+	w := when.Between(time.Second, 2*time.Second)
+	for _, c := range []struct {
+		at   time.Duration
+		want bool
+	}{{0, false}, {time.Second, true}, {2 * time.Second, false}} {
+		assert.Equal(t, c.want, w.Match(chaos.Call{Target: "t"}.AtElapsed(c.at)), c.at)
+	}
+	assert.False(t, w.Match(chaos.Call{}.AtElapsed(time.Second).AtElapsed(0)), "the last one counts")
+}
 
 func TestRows(t *testing.T) { catalogtest.Run(t, when.Rows()) }

@@ -253,7 +253,7 @@ func TestNoFactAboutOneOfSeveralFaultsWithMemory(t *testing.T) {
 			}
 		}
 		return map[bool]string{true: "bad", false: "ok"}[failed >= 2]
-	}, contract.Under("budget", chaos.Rule{Target: "a", Fault: fault.CallBudget(3)}))
+	}, contract.Under("budget", chaos.Rule{Target: "a", Fault: fault.CallBudget(3, time.Hour)}))
 	r := explained(t, m, &Options{})
 	require.Equal(t, []string{"a meets call_budget, then a meets call_budget → fine"}, sentences(r))
 	assert.NotContains(t, strings.Join(r.Defects[0].Facts, "; "), "it holds")

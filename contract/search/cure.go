@@ -19,18 +19,20 @@ import (
 // Cure finds what would mend the defects of r, a report of m that [Explain] has explained: the fewest habits of
 // package contract/habits, put around the tools that the agent is given, under which no cell of a defect breaks any
 // more. It sets [contract.Defect].Cure of each, and of the report Cure and CureSearch. It changes nothing else in r.
-// Each habit acts on the tools alone that its cure names: [HabitsOf] makes the same. Without defects it makes no run.
+// Each habit acts on the tools alone that its cure names, which the worlds list: [HabitsOf] makes the same.
+// Without defects it makes no run.
 //
-// Habits mend a defect if under them:
-//
-//   - its invariants hold in runs of all its cells, and in the run of its fewest faults;
-//   - as many of its faults are delivered, on the same targets, and on equal calls where the agent makes them;
-//   - whatever held in other cells and without faults holds; of equal cells one is run;
-//   - calls that only fail, or time out before the work, in place of its faults break nothing that they do not break
-//     for the same reason without habits: else habits would hide the failure from the agent.
+// Habits mend a defect if in runs of all its cells, under the rules of their scenarios and under the habits, the
+// invariants hold; its faults were delivered, as many as the defect has and on the same targets, and on equal calls
+// where the agent makes them, or else are when they are injected by the numbers of their calls or by their
+// coordinates; the run of the fewest faults holds too; and whatever held in other cells and without faults holds under
+// the habits. Of equal cells one is run for the latter. Calls that only fail, or time out before the work, in place of
+// the defect's faults, break nothing under the habits that they do not break for the same reason without, at each set
+// of targets that the defect has: else they would hide the failure from the agent. What is undecided is not mended,
+// and must not break.
 //
 // Of an agent that does not repeat itself no cell of the defect may break in any of several runs. What breaks in some
-// trials without habits may break under them, but not more often in a sequential test.
+// trials without habits, also within a promised rate, may break under them, but not more often in a sequential test.
 //
 // Errors are those of [Explain]. What was found before the end of ctx is in r.
 func Cure(ctx context.Context, m *contract.Matrix, r *contract.Report, o *Options) error {
@@ -241,7 +243,7 @@ var (
 	drawlessFaults   = []string{"error", "resource_exhaustion", "network_partition", "panic", "disk_full", "auth_expired",
 		"duplicate", "lost_request", "delivered_twice", "silent_no_op", "latency", "timeout", "lost_reply", "hang", "replace",
 		"http_status"}
-	drawlessDelays = []string{"", "fixed", "degrading"}
+	drawlessDelays = []string{"", "fixed", "degrading", "degrading_over"}
 )
 
 // mayDraw reports whether a rule may draw: then equal runs need not be equal with the calls that habits add.

@@ -220,7 +220,7 @@ func TestKnownCulprits(t *testing.T) {
 		{"a limit", breaksWith(5, "c2"), contract.Under("limit",
 			chaos.Rule{Target: "c", Fault: fault.Fail(errDown), Limit: 3}), []string{"c fails → fine"}},
 		{"a fault with memory: earlier calls come with it", breaksWith(5, "a4"), contract.Under("budget",
-			chaos.Rule{Target: "a", Fault: fault.CallBudget(3)}), []string{"a fails → fine"}},
+			chaos.Rule{Target: "a", Fault: fault.CallBudget(3, time.Hour)}), []string{"a fails → fine"}},
 		{"work that is done twice", func(call func(string, int) error) string {
 			if call("d", 1) != nil {
 				_ = call("d", 1)
