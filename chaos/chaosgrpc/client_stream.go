@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"iter"
+	"slices"
+	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -103,6 +105,9 @@ type clientStream struct {
 	into  any           // what was last received into
 	ended error         // nil: it goes on; io.EOF: well
 	cut   bool          // a fault ended it
+
+	mu   sync.Mutex // guards sent
+	sent []any      // the first maxSent
 }
 
 // step is why the coroutine stands still: a message or an error, or the stream was opened.
@@ -112,7 +117,10 @@ type step struct {
 	opened  bool
 }
 
-// errNotAgain is the error of a further execution of a call with several requests, which cannot be had again.
+// maxSent bounds the messages of a client that are kept to send them again.
+const maxSent = 1000
+
+// errNotAgain is the error of a further execution whose requests cannot be had again.
 type errNotAgain struct{}
 
 func (errNotAgain) Error() string { return "the requests of this call cannot be had again" }
@@ -158,9 +166,14 @@ func (s *clientStream) source(ctx context.Context, request *Message) iter.Seq2[*
 	return func(yield func(*Message, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
+		s.mu.Lock()
+		requests := slices.Clone(s.sent)
+		s.mu.Unlock()
 		late := ctx.Value(ownCall{}) != any(s)
 		first := !late && s.by == nil
-		if s.desc.ClientStreams && !first {
+		if !s.desc.ClientStreams {
+			requests = []any{request.Value}
+		} else if late || !first && len(requests) == maxSent {
 			yield(nil, errNotAgain{})
 			return
 		}
@@ -175,16 +188,20 @@ func (s *clientStream) source(ctx context.Context, request *Message) iter.Seq2[*
 			yield(nil, by.failed(ctx, err))
 			return
 		}
-		if !s.desc.ClientStreams {
-			_ = base.SendMsg(request.Value) // RecvMsg says why it failed
-		}
 		if first {
 			s.ClientStream = base
+			send(base, requests)
 			if !s.suspend(step{opened: true}) {
 				return
 			}
-		} else {
-			_ = base.CloseSend()
+		} else { // beside the receiver, for which the server may wait
+			var sending sync.WaitGroup
+			defer sending.Wait()
+			defer cancel()
+			sending.Go(func() {
+				send(base, requests)
+				_ = base.CloseSend()
+			})
 		}
 		var like any = &emptypb.Empty{} // which takes any message
 		for {
@@ -221,6 +238,15 @@ func (s *clientStream) finishedAlone(by *execution) func(error) {
 				_ = s.end(err)
 			}
 		}()
+	}
+}
+
+// send sends until the stream has ended; RecvMsg says why it has.
+func send(base grpc.ClientStream, messages []any) {
+	for _, m := range messages {
+		if base.SendMsg(m) != nil {
+			return
+		}
 	}
 }
 
@@ -290,6 +316,16 @@ func (s *clientStream) message() (got step, more bool) {
 		return got, true
 	}
 	return s.next()
+}
+
+// SendMsg sends a message.
+func (s *clientStream) SendMsg(m any) error {
+	s.mu.Lock()
+	if len(s.sent) < maxSent {
+		s.sent = append(s.sent, m)
+	}
+	s.mu.Unlock()
+	return s.ClientStream.SendMsg(m)
 }
 
 // Trailer is that of the server; nil: a fault ended the call before it.

@@ -40,8 +40,8 @@
 //
 // A client's retries and its waiting for a connection are behind its interceptors: a fault there is what the caller
 // sees in the end. At a server each retry of a client is a call of its own, with its own [chaos.Event].Attempt.
-// Metadata, deadlines, peers, trailers and compression pass unchanged. A stream of requests cannot be had again, so
-// such a call is not executed twice.
+// Metadata, deadlines, peers, trailers and compression pass unchanged. A server cannot have a stream of requests again,
+// so such a call is not executed twice there; a client sends up to a thousand again.
 //
 // # Virtual time
 //

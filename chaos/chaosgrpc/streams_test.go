@@ -209,6 +209,28 @@ func TestAConversation(t *testing.T) {
 	}
 }
 
+// The requests of a client are sent again up to a thousand; with more the call is made once, as its event says.
+func TestManyRequestsAreNotSentAgain(t *testing.T) {
+	for sends, want := range map[int]int{999: 2, 1001: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &shop{}
+			in := injector(t, chaos.Rule{Name: "r", Target: "*", Fault: fault.Duplicate()})
+			st, err := wrapped(t, s, client, in).StreamingInputCall(t.Context())
+			require.NoError(t, err)
+			for range sends {
+				require.NoError(t, st.Send(&pb.StreamingInputCallRequest{}))
+			}
+			r, err := st.CloseAndRecv()
+			require.NoError(t, err)
+			assert.EqualValues(t, sends, r.GetAggregatedPayloadSize())
+			assert.Len(t, s.seen(), want)
+			e := in.Events()[0]
+			assert.Equal(t, want == 2, e.Delivered)
+			assert.Equal(t, want == 1, e.Note != "", e.Note)
+		})
+	}
+}
+
 // A handler that goes on to send to a client which is gone has its own error, for the interceptors around.
 func TestAClientIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
