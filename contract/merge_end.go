@@ -75,14 +75,21 @@ func (m *merger) lacks() string {
 // ofParts are the warnings of the merge and of the runs as wholes. That units are lacking follows from the cells: a
 // later merge knows it better.
 func (m *merger) ofParts() (all []string) {
-	var unknown []string
+	var unknown, killed []string
 	for _, p := range m.parts {
 		if !p.head.buildIsKnown() {
 			unknown = append(unknown, filepath.Base(p.name))
 		}
+		if p.end == nil {
+			killed = append(killed, filepath.Base(p.name))
+		}
 	}
 	if m.lacking.count > 0 {
-		m.fold.warnings = slices.Insert(m.fold.warnings, 0, m.lacks()+".")
+		lacks := m.lacks() + "."
+		if len(killed) > 0 {
+			lacks += " The runs of these parts were killed: " + text.Some(killed, mostNamed) + "."
+		}
+		m.fold.warnings = slices.Insert(m.fold.warnings, 0, lacks)
 	}
 	if len(unknown) > 0 && len(m.parts) > 1 {
 		all = append(all, "It is not known of which build these parts are: "+text.Some(unknown, mostNamed)+". RunOptions.Build or SHAKEDOWN_BUILD names it.")

@@ -214,7 +214,7 @@ func TestUnitsThatNobodyHasAreNamed(t *testing.T) {
 		if n := len(missing) - 10; n > 0 {
 			said += fmt.Sprintf(" and %d more", n)
 		}
-		require.Contains(t, r.Warnings, said+".")
+		require.Contains(t, r.Warnings, said+". The runs of these parts were killed: 0, 1.")
 		if r.Score.Verdict == scoring.Inconclusive {
 			require.Equal(t, said, r.Score.Why)
 		}
@@ -375,7 +375,7 @@ func TestAPartThatWasDamaged(t *testing.T) {
 				require.Equal(t, len(second)-1, n, "all but the last line break")
 				require.Equal(t, r.Score, got.Score)
 			default:
-				require.Contains(t, strings.Join(got.Warnings, " "), "lack 1 of 2 units: "+unitOf(run.units[1])+".", "byte %d", n)
+				require.Contains(t, strings.Join(got.Warnings, " "), "lack 1 of 2 units: "+unitOf(run.units[1])+". The runs", "byte %d", n)
 				require.NotEqual(t, scoring.Pass, got.Score.Verdict)
 			}
 		}
