@@ -124,11 +124,16 @@ func (p *part) index(check func(*runHead) error) error {
 
 // keyOf is the place of a unit, of which only the name is read.
 func (p *part) keyOf(object []byte) (unitKey, error) {
-	var line struct{ Unit string }
-	if err := json.Unmarshal(object, &line); err != nil {
-		return unitKey{}, fields.Because("", nil, err, "")
+	d := json.NewDecoder(bytes.NewReader(object))
+	var tokens [3]json.Token // {, "unit" and the name
+	for i := range tokens {
+		tokens[i], _ = d.Token() // what is no JSON is found below
 	}
-	return p.fold.place(line.Unit)
+	if name, ok := tokens[2].(string); ok && tokens[1] == "unit" {
+		return p.fold.place(name)
+	}
+	_, key, err := p.fold.readUnit(object)
+	return key, err
 }
 
 // unit reads the unit whose first line is that of an index, and the index of the next one. It is there with its line;
