@@ -98,6 +98,9 @@ func (m *merger) ofParts() (all []string) {
 		all = append(all, fmt.Sprintf("Several parts have other outcomes of %s, such as %s. The result has those in which more cells ran, or else more broke.",
 			text.Plural(d.units, "unit"), d.first))
 	}
+	if m.differ.calm != "" {
+		all = append(all, "The parts have other calm runs of "+m.differ.calm+". Each cell was judged with that of its part.")
+	}
 	for _, p := range m.parts {
 		if p.end == nil {
 			continue

@@ -115,6 +115,7 @@ func (u *unit) broken() (n int) {
 type differences struct {
 	units int
 	first string
+	calm  string // of whose calm runs differ; "": those of none
 }
 
 // compare compares a unit of two parts.
@@ -190,6 +191,8 @@ func (m *merger) meetCalm(p *part, line int, u *unit) {
 			m.wrong.Add(p.wrong(line, "calm run of "+c.Cell.String(), fielderror.Found("another one"),
 				fmt.Sprintf("that of %s:%d: the agent was seen to repeat itself", was.part.name, was.line)))
 			return
+		case m.differ.calm == "":
+			m.differ.calm = c.Cell.String()
 		}
 	}
 }
