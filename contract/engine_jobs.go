@@ -95,15 +95,21 @@ func (e *engine) firstJobs(s *compiledScenario) iter.Seq[job] {
 }
 
 func (e *engine) find(c Cell) (job, error) {
+	var names []string
 	for _, s := range e.scenarios {
 		for i, p := range s.invariants {
+			names = append(names, s.Name+"/"+p.Name)
 			if s.Name == c.Scenario && p.Name == c.Invariant && c.Trial >= 1 && c.Trial <= e.m.trials() {
 				return job{scenario: s, trial: c.Trial, invariants: s.invariants[i : i+1]}, nil
 			}
 		}
 	}
-	return job{}, fields.Wrong("Cell", c.String(), fmt.Sprintf(
-		"a scenario of the matrix, an invariant that applies to it, and a trial from 1 to %d", e.m.trials()))
+	allowed := fmt.Sprintf("a scenario of the matrix, an invariant that applies to it, and a trial from 1 to %d",
+		e.m.trials())
+	if asked := c.Scenario + "/" + c.Invariant; !slices.Contains(names, asked) {
+		allowed += text.Meant(asked, names)
+	}
+	return job{}, fields.Wrong("Cell", c.String(), allowed)
 }
 
 func (e *engine) workers() int {

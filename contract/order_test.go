@@ -125,13 +125,20 @@ func TestRunCellIsTheCellOfRun(t *testing.T) {
 func TestRunCellRefusesUnknownCells(t *testing.T) {
 	m := flakyMatrix(t, busy)
 	for _, c := range []contract.Cell{{}, {Scenario: "calm", Invariant: "held"}, {Scenario: "calm", Invariant: "held", Trial: 13},
-		{Scenario: "calm", Invariant: "helt", Trial: 1}, {Scenario: "nope", Invariant: "held", Trial: 1}} {
+		{Scenario: "calm", Invariant: "helt", Trial: 1},
+		{Scenario: "calm", Invariant: "nothing-like-it", Trial: 1}, {Scenario: "nope", Invariant: "held", Trial: 1}} {
 		_, err := m.RunCell(t.Context(), c, nil)
 		var field *contract.FieldError
 		require.ErrorAs(t, err, &field, "%v", c)
 		assert.Equal(t, "Cell", field.Field)
 		assert.Equal(t, c.String(), field.Value)
 		assert.Contains(t, field.Allowed, "a trial from 1 to 12")
+		switch c.Invariant {
+		case "helt":
+			assert.Contains(t, field.Allowed, "did you mean calm/held?")
+		case "nothing-like-it":
+			assert.NotContains(t, field.Allowed, "did you mean")
+		}
 	}
 }
 
