@@ -167,6 +167,7 @@ shipping-down  1✓ 1-       1/1
 ✓ held   - not run
 numbers count trials, a sign alone stands for all of them; delivered: the cells in which a fault
 reached something the agent uses, of those that ran
+not in the table, because no cell of theirs ran: 5 scenarios and 5 invariants
 
 PARTIAL nothing broke in 1 of 62 cells
 `)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/document"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // A grid holds the cells of a report by scenario and invariant. Every table is made
@@ -51,8 +52,9 @@ func newGrid(r *contract.Report) *grid {
 	return g
 }
 
-// dropNotRun leaves out scenarios and invariants of which no cell ran, unless none ran at all.
-func (g *grid) dropNotRun() {
+// dropNotRun leaves out scenarios and invariants of which no cell ran, unless none
+// ran at all, and says how many.
+func (g *grid) dropNotRun() string {
 	scenarios, invariants := map[string]bool{}, map[string]bool{} // those of which a cell ran
 	for at, f := range g.fields {
 		if f.ran() > 0 {
@@ -60,7 +62,7 @@ func (g *grid) dropNotRun() {
 		}
 	}
 	if len(scenarios) == 0 {
-		return
+		return ""
 	}
 	g.used = field{}
 	for at, f := range g.fields {
@@ -70,8 +72,20 @@ func (g *grid) dropNotRun() {
 			}
 		}
 	}
-	g.scenarios = slices.DeleteFunc(slices.Clone(g.scenarios), func(name string) bool { return !scenarios[name] })
-	g.invariants = slices.DeleteFunc(slices.Clone(g.invariants), func(name string) bool { return !invariants[name] })
+	var parts []string
+	drop := func(names *[]string, ran map[string]bool, noun string) {
+		kept := slices.DeleteFunc(slices.Clone(*names), func(name string) bool { return !ran[name] })
+		if left := len(*names) - len(kept); left > 0 {
+			parts = append(parts, text.Plural(left, noun))
+		}
+		*names = kept
+	}
+	drop(&g.scenarios, scenarios, "scenario")
+	drop(&g.invariants, invariants, "invariant")
+	if len(parts) == 0 {
+		return ""
+	}
+	return "not in the table, because no cell of theirs ran: " + strings.Join(parts, " and ")
 }
 
 func (g *grid) add(c *contract.CellReport, n int) {

@@ -57,8 +57,11 @@ func verdictName(r *contract.Report) string {
 }
 
 func (v *view) matrix(head string) *document.Section {
-	v.g.dropNotRun()
+	left := v.g.dropNotRun()
 	t := &document.Table{Corner: "scenario", Repeat: true, Hints: []string{legendText(v.g)}}
+	if left != "" {
+		t.Hints = append(t.Hints, left)
+	}
 	for m := range marks {
 		if v.g.used.count[m] > 0 {
 			t.Legend = append(t.Legend, m.sign())
