@@ -1,9 +1,9 @@
 package stats
 
 import (
-	"maps"
 	"math"
-	"slices"
+	"math/big"
+	"math/bits"
 
 	"github.com/shakedown-go/shakedown/internal/dist"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
@@ -81,37 +81,17 @@ func estimate(tasks []Tally, k int, level float64, of func(Tally) float64) (Esti
 	if err := errs.Err(); err != nil {
 		return Estimate{}, err
 	}
-	mean, deviation := moments(tasks, of)
+	var sum shares
+	for _, t := range tasks {
+		sum.add(of(t))
+	}
+	mean, deviation := sum.moments(len(tasks))
 	e := Estimate{Value: mean, Tasks: len(tasks)}
 	if deviation > equal {
 		half := dist.StudentQuantile(level, len(tasks)-1) * deviation / math.Sqrt(float64(len(tasks)))
 		e.Interval = scoring.Interval{Low: max(0, mean-half), High: min(1, mean+half), Level: level}
 	}
 	return e, nil
-}
-
-// moments returns the mean and the standard deviation (with m−1) of the estimates of m tasks. Tasks with equal counts
-// are summed up together, in the order of the counts: so the sums do not depend on the order of the tasks.
-func moments(tasks []Tally, of func(Tally) float64) (mean, deviation float64) {
-	times := map[[2]int]int{}
-	for _, t := range tasks {
-		times[[2]int{t.Passed, t.Trials}]++
-	}
-	counts := slices.SortedFunc(maps.Keys(times), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
-	estimates := make([]float64, len(counts))
-	m := float64(len(tasks))
-	for i, c := range counts {
-		estimates[i] = of(Tally{Passed: c[0], Trials: c[1]})
-		mean += float64(times[c]) / m * estimates[i]
-	}
-	mean = min(1, mean)
-	if len(tasks) < 2 {
-		return mean, 0
-	}
-	for i, c := range counts {
-		deviation += float64(times[c]) / (m - 1) * (estimates[i] - mean) * (estimates[i] - mean)
-	}
-	return mean, math.Sqrt(deviation)
 }
 
 // equal is a deviation of estimates that rounding alone explains.
@@ -141,4 +121,47 @@ func allOf(c, n, k int) float64 {
 		ratio *= float64(c-i) / float64(n-i)
 	}
 	return ratio
+}
+
+// shares sums numbers from 0 to 1 and their squares in fixed point, so that the sums
+// are exact and do not depend on the order.
+type shares struct{ sum, squares uint128 }
+
+type uint128 struct{ high, low uint64 }
+
+func (u *uint128) add(high, low uint64) {
+	var carry uint64
+	u.low, carry = bits.Add64(u.low, low, 0)
+	u.high += high + carry
+}
+
+func (u uint128) big() *big.Int {
+	b := new(big.Int).SetUint64(u.high)
+	return b.Lsh(b, 64).Add(b, new(big.Int).SetUint64(u.low))
+}
+
+// one is the fixed-point 1. Squares then take 100 bits, which leaves room for 2²⁸ of
+// them.
+const one = 1 << 50
+
+func (s *shares) add(x float64) {
+	q := uint64(x*one + 0.5)
+	s.sum.add(0, q)
+	s.squares.add(bits.Mul64(q, q))
+}
+
+// moments returns the mean and the standard deviation (with m−1) of m numbers.
+func (s *shares) moments(m int) (mean, deviation float64) {
+	count, sum := big.NewInt(int64(m)), s.sum.big()
+	mean, _ = new(big.Rat).SetFrac(sum, new(big.Int).Mul(count, big.NewInt(one))).Float64()
+	// m·Σx² − (Σx)², which is m·(m−1) variances
+	spread := new(big.Int).Mul(count, s.squares.big())
+	spread.Sub(spread, new(big.Int).Mul(sum, sum))
+	if m < 2 || spread.Sign() <= 0 {
+		return mean, 0
+	}
+	scale := new(big.Int).Mul(big.NewInt(int64(m)), big.NewInt(int64(m-1)))
+	scale.Lsh(scale, 100)
+	variance, _ := new(big.Rat).SetFrac(spread, scale).Float64()
+	return mean, math.Sqrt(variance)
 }
