@@ -16,6 +16,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/hash"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 	"github.com/shakedown-go/shakedown/internal/redact"
 )
@@ -158,28 +159,66 @@ func (p *payload) key(r *http.Request) (key uint64) {
 const maxModel = 128
 
 // model is the member "model" of a JSON object, if it was read; empty: there is
-// none, or it is not the name of a model. What stands behind it is not looked at.
+// none, or it is not the name of a model.
 func (p *payload) model() string {
-	d := json.NewDecoder(bytes.NewReader(p.head))
-	if begin, _ := d.Token(); begin != json.Delim('{') {
+	value := firstMember(p.head, "model")
+	if len(value) < 2 || value[0] != '"' {
 		return ""
 	}
-	for d.More() {
-		name, _ := d.Token()
-		var value json.RawMessage
-		if d.Decode(&value) != nil {
+	model := string(value[1 : len(value)-1])
+	if strings.ContainsFunc(model, unusual) {
+		var text string
+		if json.Unmarshal(value, &text) != nil {
 			return ""
 		}
-		if name != "model" {
-			continue
-		}
-		var model string
-		if json.Unmarshal(value, &model) != nil || len(model) > maxModel || strings.ContainsAny(model, " \t\r\n") {
-			return ""
-		}
-		return model
+		model = text
 	}
-	return ""
+	if len(model) > maxModel || strings.ContainsAny(model, " \t\r\n") {
+		return ""
+	}
+	return model
+}
+
+// unusual reports whether a character of a JSON string may stand for another one.
+func unusual(r rune) bool { return r < ' ' || r >= utf8.RuneSelf || r == '\\' }
+
+// firstMember is the text of a member's value in a JSON object, the first of
+// that name. It scans no further, and of what stands before only to its end.
+// nil: there is none, or doc ends before the value does.
+func firstMember(doc []byte, name string) []byte {
+	i := jsonedit.Space(doc, 0)
+	if i == len(doc) || doc[i] != '{' {
+		return nil
+	}
+	for i++; ; i++ {
+		i = jsonedit.Space(doc, i)
+		from := i
+		if i = jsonedit.After(doc, i); i < 0 || doc[from] != '"' {
+			return nil
+		}
+		found := called(doc[from:i], name)
+		if i = jsonedit.Space(doc, i); i == len(doc) || doc[i] != ':' {
+			return nil
+		}
+		from = jsonedit.Space(doc, i+1)
+		if i = jsonedit.After(doc, from); i < 0 {
+			return nil
+		}
+		if found {
+			return doc[from:i]
+		}
+		if i = jsonedit.Space(doc, i); i == len(doc) || doc[i] != ',' {
+			return nil
+		}
+	}
+}
+
+func called(quoted []byte, name string) bool {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return string(quoted[1:len(quoted)-1]) == name
+	}
+	var text string
+	return json.Unmarshal(quoted, &text) == nil && text == name
 }
 
 const (
