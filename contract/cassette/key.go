@@ -1,6 +1,7 @@
 package cassette
 
 import (
+	"bytes"
 	"maps"
 	"net/url"
 	"regexp"
@@ -24,6 +25,8 @@ type mask struct {
 	pattern *regexp.Regexp
 	text    string
 }
+
+func (m mask) apply(s string) string { return m.pattern.ReplaceAllLiteralString(s, m.text) }
 
 // key returns the same number for requests that are equal.
 func (k *keyer) key(r tape.Request) uint64 {
@@ -92,7 +95,7 @@ func (k *keyer) query(escaped string) string {
 
 func (k *keyer) masked(text string) string {
 	for _, m := range k.masks {
-		text = m.pattern.ReplaceAllLiteralString(text, m.text)
+		text = m.apply(text)
 	}
 	return text
 }
@@ -115,10 +118,19 @@ func (k *keyer) body(body []byte) []byte {
 	return d.Apply(edits...)
 }
 
+// unmasked reports whether no mask finds anything in a string, as far as that shows without decoding it.
+func (k *keyer) unmasked(raw []byte) bool {
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		return false
+	}
+	text := raw[1 : len(raw)-1]
+	return !slices.ContainsFunc(k.masks, func(m mask) bool { return m.pattern.Match(text) })
+}
+
 // maskedTexts are the edits of the strings in which a mask finds something.
 func (k *keyer) maskedTexts(d *jsonedit.Doc) (edits []jsonedit.Edit) {
 	for i := range d.Nodes {
-		if d.Kind(i) != jsonedit.String {
+		if d.Kind(i) != jsonedit.String || k.unmasked(d.Raw(i)) {
 			continue
 		}
 		before := d.String(i)

@@ -11,7 +11,8 @@ import (
 
 // Absent stands for an empty object that an object leaves out. Its place is that of the object.
 func (v *Value) Absent(name string) *Value {
-	return &Value{doc: v.doc, node: v.node, kind: Object, raw: []byte("{}"), tail: []byte("}"), up: v, absent: name}
+	return &Value{doc: v.doc, node: v.node, kind: Object, raw: []byte("{}"), tail: []byte("}"), up: v,
+		rare: &rare{absent: name}}
 }
 
 // maxName is how much of a member's name a pointer shows, in bytes.
@@ -25,8 +26,8 @@ func (v *Value) Pointer() (pointer string) {
 	switch {
 	case v == nil || v.doc == nil:
 		return ""
-	case v.absent != "":
-		return Join(v.up.Pointer(), v.absent)
+	case v.rare != nil && v.rare.absent != "":
+		return Join(v.up.Pointer(), v.rare.absent)
 	}
 	for _, key := range v.doc.Keys(int(v.node)) {
 		pointer = Join(pointer, key)

@@ -24,9 +24,17 @@ type Value struct {
 	parts []part // of an object or list, once they were asked for
 	tail  []byte // what stands after them; nil: they were not asked for
 	up    *Value
-
-	absent string // the name of a member that an object lacks, and the value stands for; empty: it is there
+	rare  *rare // nil of most: values are made in great numbers
 }
+
+// A rare is what few values have.
+type rare struct {
+	index  map[string]int // of an object with many members, by their names
+	absent string         // the name of a member that an object lacks, and the value stands for
+}
+
+// manyParts is the number of members from which looking one up in a map is faster.
+const manyParts = 32
 
 // A part is an element or a member, with the white space around it.
 type part struct {
@@ -155,10 +163,26 @@ func (v *Value) find(name string) int {
 		return -1
 	}
 	i := v.Len() - 1
+	if i >= manyParts {
+		return v.lookup(name)
+	}
 	for i >= 0 && !reads(v.parts[i].name, name) {
 		i--
 	}
 	return i
+}
+
+func (v *Value) lookup(name string) int {
+	if v.rare == nil {
+		v.rare = &rare{index: make(map[string]int, len(v.parts))}
+		for i, p := range v.parts {
+			v.rare.index[Unquote(p.name)] = i
+		}
+	}
+	if i, ok := v.rare.index[name]; ok {
+		return i
+	}
+	return -1
 }
 
 // Bytes returns the value's text, in which only what was changed differs from how it came.
@@ -269,6 +293,6 @@ func (v *Value) Delete(name string) { v.Remove(v.find(name)) }
 // touch marks the value and its parents as changed.
 func (v *Value) touch() {
 	for ; v != nil; v = v.up {
-		v.raw = nil
+		v.raw, v.rare = nil, nil
 	}
 }
